@@ -1,0 +1,13 @@
+//! The immutable record of one intended effect, and its hash.
+//!
+//! An operation id is only as good as the proof that two requests mean the same thing.
+//! That proof is the *intent hash*: SHA-256 over a versioned prefix and the canonical
+//! JSON (RFC 8785) of every field that changes authority or outcome. What describes an
+//! attempt and not the effect (dispatch time, trace span, retry count, process id) has no
+//! field here, so it cannot leak into the hash.
+
+mod canonical;
+mod record;
+
+pub use canonical::{IntentError, IntentHash, SealedIntent};
+pub use record::{Intent, Payload, PayloadHash, Target};

@@ -1,0 +1,98 @@
+//! The record itself: every field changes authority or outcome.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::identity::{ApprovalId, RunId, StepId};
+use crate::intent::canonical::digest_type;
+use crate::resource::{ResourceId, ResourceVersion};
+
+digest_type! {
+    /// SHA-256 of the payload that an effect writes. Evidence names payloads by hash only.
+    PayloadHash
+}
+
+impl PayloadHash {
+    /// The hash of these bytes.
+    pub fn of(payload: &[u8]) -> Self {
+        Self(Sha256::digest(payload).into())
+    }
+}
+
+/// The bytes that an effect writes.
+///
+/// They travel from agent to destination and are never shown: `Debug` prints their
+/// length, events carry their hash.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Payload(Arc<[u8]>);
+
+impl Payload {
+    /// Takes the bytes to write.
+    pub fn new(bytes: impl AsRef<[u8]>) -> Self {
+        Self(Arc::from(bytes.as_ref()))
+    }
+
+    /// The bytes to write.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The name of these bytes in evidence.
+    pub fn hash(&self) -> PayloadHash {
+        PayloadHash::of(&self.0)
+    }
+}
+
+impl fmt::Debug for Payload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "payload of {} bytes", self.0.len())
+    }
+}
+
+/// Where the effect is to happen.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// The system that owns the resource (`payments`).
+    pub system: String,
+    /// Which installation of it (`production`).
+    pub environment: String,
+    /// The resource within it (`webhook/account-418`).
+    pub resource: String,
+}
+
+impl Target {
+    /// The resource's full name, as leases, fences and receipts use it.
+    pub fn resource_id(&self) -> ResourceId {
+        ResourceId::new(format!("{}/{}/{}", self.system, self.environment, self.resource))
+    }
+}
+
+/// The immutable record of one intended effect.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Intent {
+    /// The run that wants the effect.
+    pub run_id: RunId,
+    /// Which step of the run wants it.
+    pub step_id: StepId,
+    /// On whose behalf.
+    pub principal: String,
+    /// Where it is to happen.
+    pub target: Target,
+    /// What is to be done there (`update_destination`).
+    pub method: String,
+    /// What is to be written, by hash.
+    pub payload_hash: PayloadHash,
+    /// The state that was approved for replacement. `None` for an effect that depends on
+    /// no earlier state, such as issuing an invoice.
+    pub expected_version: Option<ResourceVersion>,
+    /// The consent that covers exactly this effect.
+    pub approval_id: ApprovalId,
+    /// Which edition of the policy allowed it (`policy-2026-09-06.4`).
+    pub policy_version: String,
+}

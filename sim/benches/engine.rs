@@ -1,0 +1,3 @@
+//! The engine beside turmoil.
+
+fn main() {}

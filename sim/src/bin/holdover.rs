@@ -1,0 +1,3 @@
+//! The `holdover` command.
+
+fn main() {}
