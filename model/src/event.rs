@@ -192,6 +192,67 @@ impl std::fmt::Display for EventKind {
     }
 }
 
+impl Event {
+    /// The resource that this is about, if it names one.
+    pub fn resource(&self) -> Option<&ResourceId> {
+        match self {
+            Self::LeaseGranted { lease } | Self::LeaseRenewed { lease } => Some(&lease.resource),
+            Self::IntentRequested { resource, .. }
+            | Self::LeaseEnded { resource, .. }
+            | Self::FenceAdvanced { resource, .. }
+            | Self::TakeoverComplete { resource, .. }
+            | Self::OperationClaimed { resource, .. }
+            | Self::Dispatched { resource, .. }
+            | Self::EffectRejected { resource, .. }
+            | Self::OperationCompleted { resource, .. } => Some(resource),
+            Self::EffectCommitted { receipt } | Self::EffectReplayed { receipt, .. } => {
+                Some(&receipt.resource)
+            }
+            Self::IntentAnswered { .. }
+            | Self::StatusChanged { .. }
+            | Self::IdentityCollision { .. }
+            | Self::OutcomeUnknown { .. }
+            | Self::Reconciled { .. } => None,
+        }
+    }
+
+    /// The operation that this is about, if it names one.
+    pub fn operation_id(&self) -> Option<&OperationId> {
+        match self {
+            Self::OperationClaimed { operation_id, .. }
+            | Self::StatusChanged { operation_id, .. }
+            | Self::OutcomeUnknown { operation_id, .. }
+            | Self::Reconciled { operation_id, .. }
+            | Self::OperationCompleted { operation_id, .. } => Some(operation_id),
+            Self::Dispatched { envelope, .. } | Self::EffectRejected { envelope, .. } => {
+                Some(&envelope.operation_id)
+            }
+            Self::EffectCommitted { receipt } | Self::EffectReplayed { receipt, .. } => {
+                Some(&receipt.operation_id)
+            }
+            Self::IdentityCollision { receipt } => Some(&receipt.conflicting_operation_id),
+            _ => None,
+        }
+    }
+
+    /// The intent that this is about, if it names one.
+    pub fn intent_hash(&self) -> Option<IntentHash> {
+        match self {
+            Self::IntentRequested { intent_hash, .. }
+            | Self::IntentAnswered { intent_hash, .. }
+            | Self::OperationClaimed { intent_hash, .. }
+            | Self::OperationCompleted { intent_hash, .. } => Some(*intent_hash),
+            Self::Dispatched { envelope, .. } | Self::EffectRejected { envelope, .. } => {
+                Some(envelope.intent_hash)
+            }
+            Self::EffectCommitted { receipt } | Self::EffectReplayed { receipt, .. } => {
+                Some(receipt.intent_hash)
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Why a lease is over.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -227,6 +288,19 @@ pub enum OperationStatus {
 }
 
 impl OperationStatus {
+    /// The status in words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Prepared => "prepared",
+            Self::Dispatched => "dispatched",
+            Self::Committed => "committed",
+            Self::FailedBeforeEffect => "failed before effect",
+            Self::Unknown => "unknown",
+            Self::NeverSent => "never sent",
+            Self::Blocked => "blocked",
+        }
+    }
+
     /// Whether an operation can rest here for good.
     pub fn is_settled(self) -> bool {
         match self {

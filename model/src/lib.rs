@@ -6,11 +6,17 @@
 //! * [`identity`], [`resource`], [`lease`], [`envelope`], [`receipt`]: the words.
 //! * [`intent`]: the immutable record of one intended effect, and its hash.
 //! * [`event`]: the evidence vocabulary, in which roles, world and invariants meet.
+//! * [`design`]: the safeguards as settings, each with the function that decides.
+//! * [`role`]: the protocol as pure state machines that ask the design.
+//! * [`invariant`]: what must hold, as folds over events.
 
+pub mod design;
 pub mod envelope;
 pub mod event;
 pub mod identity;
 pub mod intent;
+pub mod invariant;
 pub mod lease;
 pub mod receipt;
 pub mod resource;
+pub mod role;

@@ -1,0 +1,146 @@
+//! The safeguards as settings, each with the small pure function that decides.
+//!
+//! A design is what a team writes down: which check its destination makes, who allocates
+//! identities, what a timeout means. The first value of every setting is the safe default;
+//! the others are what real systems do. Roles ask the design for every such decision, so
+//! a design file changes what the very same state machines do.
+//!
+//! ```
+//! use holdover_model::design::{Design, fence::Check};
+//!
+//! let design: Design = Design::from_toml("my-design.toml", r#"
+//!     name = "ours"
+//!     [fence]
+//!     check = "at-least-highest-seen"
+//!     advance = "on-first-write"
+//! "#).unwrap();
+//! assert_eq!(design.fence.check, Check::AtLeastHighestSeen);
+//! ```
+
+pub mod fence;
+pub mod guarantee;
+pub mod identity;
+mod named;
+pub mod recovery;
+
+use serde::{Deserialize, Serialize};
+
+pub use named::NAMED;
+
+use crate::invariant::InvariantId;
+
+/// One handover and identity design: a name, what it claims, and the setting of every
+/// safeguard.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Design {
+    /// What the design is called.
+    pub name: String,
+    /// What it is and why it does or does not work, in a sentence or two.
+    pub summary: String,
+    /// The report, article or system that it comes from.
+    pub source: String,
+    /// The invariants that it is known to break; empty for a safe design.
+    pub expect: Vec<InvariantId>,
+    /// What the design claims. Only claims are checked.
+    pub guarantee: guarantee::Guarantee,
+    /// How a stale worker's write is kept out.
+    pub fence: fence::FenceSettings,
+    /// How an intent gets its operation id.
+    pub identity: identity::IdentitySettings,
+    /// What follows a timeout.
+    pub recovery: recovery::RecoverySettings,
+}
+
+/// Why a design could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum DesignError {
+    /// No design of that name comes with this crate.
+    #[error("there is no design named {name:?}; the named designs are: {known}")]
+    UnknownName {
+        /// The name that was asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The text is not a design.
+    #[error("{file}: {error}")]
+    Malformed {
+        /// Where the text came from.
+        file: String,
+        /// What is wrong, with line and column.
+        error: Box<toml::de::Error>,
+    },
+}
+
+impl Design {
+    /// Reads a design from TOML. `file` is only used in errors.
+    ///
+    /// # Errors
+    ///
+    /// When the text is not TOML, or has a section, setting or value that is not known.
+    pub fn from_toml(file: &str, text: &str) -> Result<Self, DesignError> {
+        toml::from_str(text)
+            .map_err(|error| DesignError::Malformed { file: file.into(), error: Box::new(error) })
+    }
+
+    /// The design of that name among those that come with this crate.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of that name.
+    pub fn named(name: &str) -> Result<Self, DesignError> {
+        let (_, text) = NAMED.iter().find(|(known, _)| *known == name).ok_or_else(|| {
+            DesignError::UnknownName {
+                name: name.into(),
+                known: NAMED.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", "),
+            }
+        })?;
+        Self::from_toml(name, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_named_design_parses_and_bears_its_file_name() {
+        for (name, text) in NAMED {
+            let design = Design::from_toml(name, text).unwrap();
+            assert_eq!(design.name, *name);
+            assert!(!design.summary.is_empty(), "{name} has no summary");
+            assert!(!design.source.is_empty(), "{name} has no source");
+        }
+    }
+
+    #[test]
+    fn a_design_survives_a_round_trip_through_toml() {
+        for (name, text) in NAMED {
+            let design = Design::from_toml(name, text).unwrap();
+            let written = toml::to_string(&design).unwrap();
+            assert_eq!(Design::from_toml("again", &written).unwrap(), design);
+        }
+    }
+
+    #[test]
+    fn an_unknown_value_is_refused_with_its_place_and_what_would_do() {
+        let error = Design::from_toml("ours.toml", "[fence]\ncheck = \"sometimes\"\n").unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("ours.toml"), "{message}");
+        assert!(message.contains("line 2"), "{message}");
+        assert!(message.contains("at-least-highest-seen"), "{message}");
+    }
+
+    #[test]
+    fn an_unknown_setting_is_refused() {
+        assert!(Design::from_toml("ours.toml", "[fence]\nchekc = \"current-epoch\"\n").is_err());
+        assert!(Design::from_toml("ours.toml", "[fenec]\n").is_err());
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_the_names_there_are() {
+        let message = Design::named("perfect").unwrap_err().to_string();
+        assert!(message.contains("perfect") && message.contains("push-before-ready"), "{message}");
+    }
+}

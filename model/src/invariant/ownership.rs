@@ -1,0 +1,124 @@
+//! Who may change a resource: no-stale-effect, no-forged-epoch, epoch-monotonic.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::design::guarantee::{FencedFrom, Guarantee};
+use crate::event::{Event, LeaseEnd};
+use crate::identity::WorkerId;
+use crate::invariant::{InvariantId, Subject, Violation, violation};
+use crate::lease::Epoch;
+use crate::receipt::Receipt;
+use crate::resource::ResourceId;
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Seen {
+    /// Every epoch the authority issued, and to whom.
+    issued: BTreeMap<Epoch, WorkerId>,
+    /// The lowest epoch that may still have an effect, by the design's claim.
+    fenced_below: Epoch,
+    /// Epochs whose lease is over, where the design claims that this ends their effects.
+    over: BTreeSet<Epoch>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Ownership {
+    guarantee: Guarantee,
+    resources: BTreeMap<ResourceId, Seen>,
+}
+
+impl Ownership {
+    pub(super) fn new(guarantee: Guarantee) -> Self {
+        Self { guarantee, resources: BTreeMap::new() }
+    }
+
+    fn seen(&mut self, resource: &ResourceId) -> &mut Seen {
+        self.resources.entry(resource.clone()).or_default()
+    }
+
+    fn fence(&mut self, resource: &ResourceId, epoch: Epoch, point: FencedFrom) {
+        if self.guarantee.fenced_from == point {
+            let seen = self.seen(resource);
+            seen.fenced_below = seen.fenced_below.max(epoch);
+        }
+    }
+
+    pub(super) fn observe(&mut self, event: &Event) -> Result<(), Box<Violation>> {
+        match event {
+            Event::LeaseGranted { lease } => {
+                let seen = self.seen(&lease.resource);
+                if let Some((last, _)) = seen.issued.last_key_value()
+                    && lease.epoch <= *last
+                {
+                    let explanation = format!(
+                        "{} got {} for {}, but {last} had been issued before",
+                        lease.worker, lease.epoch, lease.resource
+                    );
+                    return violation(
+                        InvariantId::EpochMonotonic,
+                        about(&lease.resource),
+                        explanation,
+                    );
+                }
+                seen.issued.insert(lease.epoch, lease.worker.clone());
+                self.fence(&lease.resource, lease.epoch, FencedFrom::Grant);
+            }
+            Event::TakeoverComplete { resource, holder } => {
+                self.fence(resource, holder.epoch, FencedFrom::Ready);
+            }
+            Event::LeaseEnded { resource, holder, cause } => {
+                let is_claimed = match cause {
+                    LeaseEnd::Expired => self.guarantee.expiry,
+                    LeaseEnd::Revoked | LeaseEnd::Released => self.guarantee.revocation,
+                    // From which point this fences is the guarantee's `fenced-from`.
+                    LeaseEnd::TakenOver => false,
+                };
+                if is_claimed {
+                    self.seen(resource).over.insert(holder.epoch);
+                }
+            }
+            Event::EffectCommitted { receipt } => return self.effect(receipt),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn effect(&mut self, receipt: &Receipt) -> Result<(), Box<Violation>> {
+        let Receipt { resource, holder, operation_id, .. } = receipt;
+        let claim = self.guarantee.fenced_from;
+        let seen = self.seen(resource);
+        let subject = || Subject {
+            resource: Some(resource.clone()),
+            operations: vec![operation_id.clone()],
+            intents: vec![receipt.intent_hash],
+        };
+        if seen.issued.get(&holder.epoch) != Some(&holder.worker) {
+            let explanation = format!(
+                "{operation_id} changed {resource} under {holder}, which the authority never issued"
+            );
+            return violation(InvariantId::NoForgedEpoch, subject(), explanation);
+        }
+        if holder.epoch < seen.fenced_below {
+            let point = match claim {
+                FencedFrom::Grant => "was granted",
+                FencedFrom::Ready => "was ready",
+                FencedFrom::FirstWrite => "had written",
+            };
+            let explanation = format!(
+                "{operation_id} changed {resource} under {holder}, after the holder of {} {point}",
+                seen.fenced_below
+            );
+            return violation(InvariantId::NoStaleEffect, subject(), explanation);
+        }
+        if seen.over.contains(&holder.epoch) {
+            let explanation =
+                format!("{operation_id} changed {resource} under {holder}, whose lease was over");
+            return violation(InvariantId::NoStaleEffect, subject(), explanation);
+        }
+        self.fence(resource, holder.epoch, FencedFrom::FirstWrite);
+        Ok(())
+    }
+}
+
+fn about(resource: &ResourceId) -> Subject {
+    Subject { resource: Some(resource.clone()), ..Subject::default() }
+}

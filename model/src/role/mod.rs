@@ -1,0 +1,152 @@
+//! The protocol's roles as pure state machines.
+//!
+//! A role takes a message or a signal and returns messages, timers, records to keep and
+//! events. It knows nothing of sockets, files, clocks or threads, and asks the
+//! [`Design`] for every decision that is a setting. The same
+//! machines run under the simulated world and under the exhaustive checker: what is
+//! checked is the code that runs.
+//!
+//! * [`authority`]: who may act on a resource, under which epoch, until when.
+//! * [`destination`]: owns the resources; decides and mutates in one step.
+//! * [`ledger`]: which operation id names which intent, and what became of it.
+//! * [`worker`]: performs operations for agents.
+//! * [`supervisor`]: suspects workers and asks for takeovers.
+//! * [`agent`]: wants effects and waits for answers.
+
+pub mod agent;
+pub mod authority;
+pub mod destination;
+pub mod ledger;
+pub mod message;
+pub mod supervisor;
+pub mod worker;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub use message::{Actor, Answer, EntryView, Message};
+
+use crate::design::Design;
+use crate::event::Event;
+use crate::intent::IntentHash;
+use crate::lease::{Epoch, Timestamp};
+use crate::resource::ResourceId;
+
+/// What a role may consult while it decides.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The design that is being run.
+    pub design: &'a Design,
+    /// What time it is where the role runs.
+    pub now: Timestamp,
+    /// How long a lease lasts.
+    pub lease_term: Duration,
+    /// A random number that no other step was given; for ids that only have to differ.
+    pub entropy: u64,
+}
+
+/// What a role wants done after a step: first the records are kept, then the events are
+/// public, then the messages leave.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Output<R> {
+    /// Records to keep durably before anything else happens.
+    pub records: Vec<R>,
+    /// Facts that are now true.
+    pub events: Vec<Event>,
+    /// Messages to send.
+    pub sends: Vec<(Actor, Message)>,
+    /// Signals to give back to the role after a delay. Arming a signal that is armed
+    /// already moves it.
+    pub timers: Vec<(Delay, Signal)>,
+}
+
+impl<R> Default for Output<R> {
+    fn default() -> Self {
+        Self { records: Vec::new(), events: Vec::new(), sends: Vec::new(), timers: Vec::new() }
+    }
+}
+
+impl<R> Output<R> {
+    fn send(&mut self, to: Actor, message: Message) {
+        self.sends.push((to, message));
+    }
+
+    fn arm(&mut self, delay: Delay, signal: Signal) {
+        self.timers.push((delay, signal));
+    }
+}
+
+/// How long to wait: the driver knows the durations, the model only what they are for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Delay {
+    /// Until a lease's term is over, by the authority's clock.
+    LeaseTerm,
+    /// Until a lease should be renewed: well within its term.
+    Renewal,
+    /// Until an unanswered question is asked again.
+    Resend,
+    /// Until a dispatched mutation counts as unanswered.
+    AttemptTimeout,
+    /// Until a refused acquisition is tried again.
+    Poll,
+    /// Until an agent asks again, elsewhere.
+    AgentTimeout,
+    /// Until a lease that nobody uses is given back.
+    Idle,
+}
+
+/// What reaches a role beside messages: its own timers, and stimuli from outside.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Signal {
+    /// To the authority: the term of this lease may be over.
+    LeaseDeadline(ResourceId, Epoch),
+    /// To the authority: the destination may not have heard.
+    FenceResend(ResourceId, Epoch),
+    /// To the authority: take this lease back, whoever holds it.
+    Revoke(ResourceId),
+    /// To a worker: this job may be stuck at this stage.
+    JobTimeout(IntentHash, worker::Stage),
+    /// To a worker: this lease should be renewed.
+    RenewalDue(ResourceId, Epoch),
+    /// To a worker: nobody may need this lease any more.
+    LeaseIdle(ResourceId, Epoch),
+    /// To the supervisor, from its failure detector: this worker does not answer.
+    Suspect(crate::identity::WorkerId),
+    /// To an agent: begin with the n-th of its tasks.
+    Begin(usize),
+    /// To an agent: the n-th task, after so many requests, may need another.
+    TaskTimeout(usize, u32),
+}
+
+/// A protocol role: a pure state machine.
+pub trait Role: Clone + Eq + std::hash::Hash + fmt::Debug {
+    /// What the role keeps durably, one record per changed thing.
+    type Record: Clone + Eq + fmt::Debug + Serialize + DeserializeOwned;
+
+    /// Puts one kept record back, in the order in which they were kept.
+    fn load(&mut self, record: Self::Record);
+
+    /// Takes up what was left unfinished: called once after every start, when all records
+    /// have been loaded.
+    fn resume(&mut self, context: Context<'_>, output: &mut Output<Self::Record>);
+
+    /// Takes a message. Messages that make no sense (late, repeated, meant for another
+    /// role) change nothing.
+    fn receive(
+        &mut self,
+        context: Context<'_>,
+        from: Actor,
+        message: Message,
+        output: &mut Output<Self::Record>,
+    );
+
+    /// Takes a signal. Signals that are out of date change nothing.
+    fn signal(&mut self, context: Context<'_>, signal: Signal, output: &mut Output<Self::Record>);
+}
+
+/// The records of a role that keeps nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+pub enum Nothing {}
