@@ -7,7 +7,10 @@
 //! field here, so it cannot leak into the hash.
 
 mod canonical;
+mod digest;
+mod error;
 mod record;
 
-pub use canonical::{IntentError, IntentHash, SealedIntent};
+pub use canonical::{IntentHash, SealedIntent};
+pub use error::IntentError;
 pub use record::{Intent, Payload, PayloadHash, Target};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::digest::digest_type;
 use crate::identity::{ApprovalId, RunId, StepId};
-use crate::intent::canonical::digest_type;
 use crate::resource::{ResourceId, ResourceVersion};
 
 digest_type! {
@@ -57,9 +57,9 @@ impl fmt::Debug for Payload {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// The system that owns the resource (`payments`).
+    /// The system that owns the resource (`payments`), without slashes.
     pub system: String,
-    /// Which installation of it (`production`).
+    /// Which installation of it (`production`), without slashes.
     pub environment: String,
     /// The resource within it (`webhook/account-418`).
     pub resource: String,
