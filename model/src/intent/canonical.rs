@@ -26,6 +26,33 @@ digest_type! {
 ///
 /// Two sealed intents are equal when their canonical bytes are. On the wire only the
 /// record travels: whoever receives it computes bytes and hash for itself.
+///
+/// A retry is the same intent, however its record was written:
+///
+/// ```
+/// use holdover_model::intent::Intent;
+///
+/// let first = Intent::from_json(
+///     r#"{
+///         "run_id": "cc-9021", "step_id": "rotate-webhook", "principal": "claude-code-release",
+///         "target": {
+///             "system": "payments", "environment": "production", "resource": "webhook/account-418"
+///         },
+///         "method": "update_destination",
+///         "payload_hash": "sha256:71bf000000000000000000000000000000000000000000000000000000000000",
+///         "expected_version": {"incarnation": 1, "version": 27},
+///         "approval_id": "approval-552", "policy_version": "policy-2026-09-06.4"
+///     }"#,
+/// )?
+/// .seal()?;
+/// let canonical = std::str::from_utf8(first.canonical_bytes())?;
+/// assert!(canonical.starts_with(r#"{"approval_id":"approval-552","expected_version":{"#));
+///
+/// let retry = Intent::from_json(canonical)?.seal()?;
+/// assert_eq!(retry, first);
+/// assert_eq!(retry.hash(), first.hash());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Deserialize)]
 #[serde(try_from = "Intent")]
 pub struct SealedIntent {

@@ -5,6 +5,16 @@ use super::canonical::LARGEST_EXACT;
 /// Why a text or a record cannot be an intent.
 #[derive(Debug, thiserror::Error)]
 pub enum IntentError {
+    /// The text is not an intent.
+    #[error("not an intent (line {line}, column {column}): {problem}")]
+    Text {
+        /// The line of the text, from 1.
+        line: usize,
+        /// The column in bytes, from 1.
+        column: usize,
+        /// The field, what is wrong with it and what is expected there.
+        problem: String,
+    },
     /// A number that not every reader of JSON sees as the same number. The canonical form
     /// rounds it, and two intents that differ would share a hash.
     #[error(
