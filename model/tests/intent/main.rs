@@ -1,6 +1,7 @@
 //! The intent record: what is one intent, what is another, and what is none.
 
 mod hash;
+mod properties;
 mod record;
 mod rfc8785;
 mod text;
