@@ -2,10 +2,9 @@
 //!
 //! The rule behind every refusal: **what is accepted hashes as it was written**. A client
 //! that canonicalises its own text with any RFC 8785 library gets the bytes that are
-//! computed here, and no two texts that some reader could tell apart become one intent.
-//! So nothing is optional, nothing is ignored, nothing is rounded, and nothing has two
-//! spellings. Objects are closed and hold no free-form values, which also bounds how deep
-//! a text can nest.
+//! computed here. So nothing is optional, nothing is ignored, nothing is rounded, and no
+//! number or digest has two forms. Objects are closed and hold no free-form values, which
+//! also bounds how deep a text can nest.
 
 use std::fmt;
 
