@@ -3,90 +3,58 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-use crate::intent::Intent;
+use super::digest::digest_type;
+use super::{Intent, IntentError};
 
 /// Separates these hashes from every other use of SHA-256, and this edition of the
 /// record from the next.
 const DOMAIN: &[u8] = b"holdover/intent/v1\0";
 
-macro_rules! digest_type {
-    ($(#[$meta:meta])* $name:ident) => {
-        $(#[$meta])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub struct $name([u8; 32]);
-
-        impl $name {
-            /// The 32 bytes of the digest.
-            pub fn as_bytes(&self) -> &[u8; 32] {
-                &self.0
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, "sha256:{}", hex::encode(self.0))
-            }
-        }
-
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, "sha256:{}...", hex::encode(&self.0[..4]))
-            }
-        }
-
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                if serializer.is_human_readable() {
-                    serializer.collect_str(self)
-                } else {
-                    self.0.serialize(serializer)
-                }
-            }
-        }
-
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                if !deserializer.is_human_readable() {
-                    return <[u8; 32]>::deserialize(deserializer).map(Self);
-                }
-                let text = String::deserialize(deserializer)?;
-                let mut bytes = [0; 32];
-                text.strip_prefix("sha256:")
-                    .and_then(|digits| hex::decode_to_slice(digits, &mut bytes).ok())
-                    .ok_or_else(|| {
-                        serde::de::Error::custom(format!(
-                            "{text:?} is not a hash: expected \"sha256:\" and 64 hexadecimal digits"
-                        ))
-                    })?;
-                Ok(Self(bytes))
-            }
-        }
-    };
-}
-pub(crate) use digest_type;
+/// The largest number up to which all numbers are exact in canonical JSON, whose numbers
+/// are IEEE 754 doubles: 2^53-1.
+pub(super) const LARGEST_EXACT: u64 = (1 << 53) - 1;
 
 digest_type! {
     /// SHA-256 over the canonical bytes of an intent: what makes two requests the same.
     IntentHash
 }
 
-/// Why a record cannot be an intent.
-#[derive(Debug, thiserror::Error)]
-pub enum IntentError {
-    /// The record has no canonical form.
-    #[error("the intent has no canonical form: {0}")]
-    Canonical(#[from] serde_json::Error),
-}
-
 /// An intent together with its canonical bytes and their hash; it cannot be changed.
 ///
 /// Two sealed intents are equal when their canonical bytes are. On the wire only the
 /// record travels: whoever receives it computes bytes and hash for itself.
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(try_from = "Intent", into = "Intent")]
+///
+/// A retry is the same intent, however its record was written:
+///
+/// ```
+/// use holdover_model::intent::Intent;
+///
+/// let first = Intent::from_json(
+///     r#"{
+///         "run_id": "cc-9021", "step_id": "rotate-webhook", "principal": "claude-code-release",
+///         "target": {
+///             "system": "payments", "environment": "production", "resource": "webhook/account-418"
+///         },
+///         "method": "update_destination",
+///         "payload_hash": "sha256:71bf000000000000000000000000000000000000000000000000000000000000",
+///         "expected_version": {"incarnation": 1, "version": 27},
+///         "approval_id": "approval-552", "policy_version": "policy-2026-09-06.4"
+///     }"#,
+/// )?
+/// .seal()?;
+/// let canonical = std::str::from_utf8(first.canonical_bytes())?;
+/// assert!(canonical.starts_with(r#"{"approval_id":"approval-552","expected_version":{"#));
+///
+/// let retry = Intent::from_json(canonical)?.seal()?;
+/// assert_eq!(retry, first);
+/// assert_eq!(retry.hash(), first.hash());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "Intent")]
 pub struct SealedIntent {
     record: Arc<Intent>,
     bytes: Arc<[u8]>,
@@ -115,12 +83,38 @@ impl Intent {
     ///
     /// # Errors
     ///
-    /// When the record has no canonical form.
+    /// When the record would share its hash or its resource with another: numbers beyond
+    /// 2^53-1, slashes in the system or the environment.
     pub fn seal(self) -> Result<SealedIntent, IntentError> {
+        if let Some(state) = self.expected_version {
+            exact("expected_version.incarnation", state.incarnation.0)?;
+            exact("expected_version.version", state.version.0)?;
+        }
+        slashless("target.system", &self.target.system)?;
+        slashless("target.environment", &self.target.environment)?;
         let bytes = serde_json_canonicalizer::to_vec(&self)?;
         let hash =
             IntentHash(Sha256::new().chain_update(DOMAIN).chain_update(&bytes).finalize().into());
         Ok(SealedIntent { record: Arc::new(self), bytes: bytes.into(), hash })
+    }
+}
+
+fn exact(field: &'static str, value: u64) -> Result<(), IntentError> {
+    if value > LARGEST_EXACT { Err(IntentError::Inexact { field, value }) } else { Ok(()) }
+}
+
+/// [`Target::resource_id`](super::Target::resource_id) joins the parts with slashes.
+fn slashless(field: &'static str, value: &str) -> Result<(), IntentError> {
+    if value.contains('/') {
+        return Err(IntentError::Slash { field, value: value.to_owned() });
+    }
+    Ok(())
+}
+
+/// On the wire a sealed intent is its record.
+impl Serialize for SealedIntent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.record.serialize(serializer)
     }
 }
 

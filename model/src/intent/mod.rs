@@ -6,8 +6,16 @@
 //! attempt and not the effect (dispatch time, trace span, retry count, process id) has no
 //! field here, so it cannot leak into the hash.
 
+//!
+//! A record comes in through [`Intent::from_json`], which refuses every text that two
+//! readers could understand differently, and becomes evidence through [`Intent::seal`].
+
 mod canonical;
+mod digest;
+mod error;
+mod parse;
 mod record;
 
-pub use canonical::{IntentError, IntentHash, SealedIntent};
+pub use canonical::{IntentHash, SealedIntent};
+pub use error::IntentError;
 pub use record::{Intent, Payload, PayloadHash, Target};

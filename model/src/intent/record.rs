@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::digest::digest_type;
 use crate::identity::{ApprovalId, RunId, StepId};
-use crate::intent::canonical::digest_type;
 use crate::resource::{ResourceId, ResourceVersion};
 
 digest_type! {
@@ -54,12 +54,11 @@ impl fmt::Debug for Payload {
 }
 
 /// Where the effect is to happen.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct Target {
-    /// The system that owns the resource (`payments`).
+    /// The system that owns the resource (`payments`), without slashes.
     pub system: String,
-    /// Which installation of it (`production`).
+    /// Which installation of it (`production`), without slashes.
     pub environment: String,
     /// The resource within it (`webhook/account-418`).
     pub resource: String,
@@ -73,8 +72,47 @@ impl Target {
 }
 
 /// The immutable record of one intended effect.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+///
+/// Another payload, target, version, approval or policy is another intent:
+///
+/// ```
+/// use holdover_model::intent::{Intent, PayloadHash, Target};
+/// use holdover_model::resource::{Incarnation, ResourceVersion, Version};
+///
+/// let approved = ResourceVersion { incarnation: Incarnation(1), version: Version(27) };
+/// let intent = Intent {
+///     run_id: "cc-9021".into(),
+///     step_id: "rotate-webhook".into(),
+///     principal: "claude-code-release".into(),
+///     target: Target {
+///         system: "payments".into(),
+///         environment: "production".into(),
+///         resource: "webhook/account-418".into(),
+///     },
+///     method: "update_destination".into(),
+///     payload_hash: PayloadHash::of(b"https://hooks.example/new"),
+///     expected_version: Some(approved),
+///     approval_id: "approval-552".into(),
+///     policy_version: "policy-2026-09-06.4".into(),
+/// };
+/// let hash = intent.clone().seal()?.hash();
+///
+/// for changed in [
+///     Intent { payload_hash: PayloadHash::of(b"https://hooks.example/other"), ..intent.clone() },
+///     Intent {
+///         target: Target { resource: "webhook/account-419".into(), ..intent.target.clone() },
+///         ..intent.clone()
+///     },
+///     Intent { expected_version: Some(approved.next()), ..intent.clone() },
+///     Intent { approval_id: "approval-553".into(), ..intent.clone() },
+///     Intent { policy_version: "policy-2026-09-06.5".into(), ..intent.clone() },
+/// ] {
+///     assert_ne!(changed.seal()?.hash(), hash);
+/// }
+/// assert_eq!(intent.seal()?.hash(), hash);
+/// # Ok::<(), holdover_model::intent::IntentError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
 pub struct Intent {
     /// The run that wants the effect.
     pub run_id: RunId,
@@ -89,7 +127,8 @@ pub struct Intent {
     /// What is to be written, by hash.
     pub payload_hash: PayloadHash,
     /// The state that was approved for replacement. `None` for an effect that depends on
-    /// no earlier state, such as issuing an invoice.
+    /// no earlier state, such as issuing an invoice; that is written as `null` and cannot
+    /// be left out.
     pub expected_version: Option<ResourceVersion>,
     /// The consent that covers exactly this effect.
     pub approval_id: ApprovalId,
