@@ -4,6 +4,8 @@
 //! A system of your own takes part by emitting the same events; nothing else ties it to
 //! this software. No event carries a payload, only its hash.
 
+mod describe;
+
 use serde::{Deserialize, Serialize};
 
 use crate::envelope::Envelope;
