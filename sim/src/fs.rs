@@ -1,0 +1,6 @@
+//! The simulated disk as `std::fs`: change one import and the same code runs here.
+//!
+//! Each host has a disk of its own. What was synced survives a crash, the rest is lost; a
+//! new file survives only if its directory was synced too ([`sync_dir`]).
+
+pub use turmoil_fs::shim::std::fs::*;

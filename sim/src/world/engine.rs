@@ -1,0 +1,399 @@
+//! The state of a world and the steps by which it changes.
+//!
+//! Everything here is reachable from code on the hosts while it runs (through
+//! [`context`](super::context)), so nothing here owns a runtime: a runtime cannot be dropped
+//! or entered from inside another one. [`World`](super::World) does that.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+use std::task::Waker;
+use std::time::Duration;
+
+use holdover_model::event::Event;
+use holdover_model::lease::Timestamp;
+use rand_chacha::ChaCha8Rng;
+use tokio::time::Instant;
+use turmoil_fs::FsEnterGuard;
+use turmoil_net::{EnterGuard, KernelConfig, Net, Packet, Transport};
+
+use super::clock;
+use super::effect::Active;
+use super::host::{Host, TimerId};
+use super::network::{self, Fate, LinkProfile, Network};
+use super::queue::Queue;
+use super::record::{FiredFault, Record, RunDigest};
+use super::watch::Plans;
+use crate::random::Seed;
+
+/// Something that will happen at a time.
+pub(super) enum Happening {
+    /// A packet arrives.
+    Arrival {
+        from: usize,
+        to: usize,
+        packet: Packet,
+    },
+    /// A registered deadline of a host may have come.
+    Timers {
+        host: usize,
+    },
+    /// Hosts with timers that the world cannot see are run.
+    Tick,
+    /// A fault planned for this time.
+    Planned {
+        plan_index: usize,
+    },
+    FaultEnds {
+        id: u64,
+    },
+    Heal,
+}
+
+/// Looks at every record.
+pub(super) type Observer = Box<dyn FnMut(&Record) -> ControlFlow<()>>;
+
+/// See the module.
+pub(crate) struct Core {
+    pub(super) seed: Seed,
+    pub(super) now_ns: u64,
+    pub(super) queue: Queue<Happening>,
+    pub(super) hosts: Vec<Host>,
+    pub(super) network: Network,
+    /// The sockets of all hosts, as long as hosts can be added ...
+    pub(super) layout: Option<Net>,
+    /// ... and from the first run on, when they are installed on this thread.
+    net: Option<EnterGuard>,
+    /// Hosts to be run at this instant, in this order.
+    pub(super) ready: VecDeque<usize>,
+    /// The host whose code runs right now.
+    pub(super) running: Option<usize>,
+    /// Sockets may have something to send.
+    pub(super) unsent: bool,
+    pub(super) plans: Plans,
+    /// Plans with a lower index were ended by a heal.
+    pub(super) healed_plans: usize,
+    pub(super) active: Vec<Active>,
+    pub(super) next_active: u64,
+    pub(super) fired: Vec<FiredFault>,
+    /// Crashed hosts whose process still has to be dropped.
+    pub(super) crashed: Vec<usize>,
+    /// Stands in for the disk of a crashed host whose task still runs.
+    pub(super) scratch_disk: Option<FsEnterGuard>,
+    pub(super) records: Vec<Record>,
+    pub(super) observers: Vec<Observer>,
+    /// An observer has seen enough.
+    pub(super) stopped: bool,
+    pub(super) digest: RunDigest,
+    pub(super) tick_ns: u64,
+    pub(super) steps: u64,
+    pub(super) packets: u64,
+    /// Kept for its allocation.
+    egress: Vec<Packet>,
+}
+
+impl Core {
+    pub(super) fn new(seed: Seed, link: LinkProfile, tick_ns: u64) -> Self {
+        Self {
+            seed,
+            now_ns: 0,
+            queue: Queue::new(),
+            hosts: Vec::new(),
+            network: Network::new(seed, link),
+            layout: Some(Net::with_config(sockets())),
+            net: None,
+            ready: VecDeque::new(),
+            running: None,
+            unsent: false,
+            plans: Plans::default(),
+            healed_plans: 0,
+            active: Vec::new(),
+            next_active: 0,
+            fired: Vec::new(),
+            crashed: Vec::new(),
+            scratch_disk: None,
+            records: Vec::new(),
+            observers: Vec::new(),
+            stopped: false,
+            digest: RunDigest::default(),
+            tick_ns,
+            steps: 0,
+            packets: 0,
+            egress: Vec::new(),
+        }
+    }
+
+    /// Installs the sockets on this thread; from now on no host can be added.
+    pub(super) fn start(&mut self) {
+        if let Some(layout) = self.layout.take() {
+            self.net = Some(layout.enter());
+            for host in 0..self.hosts.len() {
+                self.mark_ready(host);
+            }
+            if self.hosts.iter().any(|host| host.plain_timers) {
+                self.queue.push(self.tick_ns, Happening::Tick);
+            }
+        }
+    }
+
+    /// The installed sockets.
+    pub(super) fn net(&self) -> &EnterGuard {
+        self.net.as_ref().expect("hosts run and packets travel only after the start")
+    }
+
+    /// The host of that name. Plans are checked when they are added.
+    pub(super) fn host_of(&self, name: &str) -> usize {
+        self.hosts
+            .iter()
+            .position(|host| *host.name == *name)
+            .expect("the hosts of a plan exist, that was checked when it was added")
+    }
+
+    // What happens.
+
+    pub(super) fn happen(&mut self, what: Happening) {
+        match what {
+            Happening::Arrival { from, to, packet } => self.arrive(from, to, packet),
+            Happening::Timers { host } => {
+                self.hosts[host].timers.scheduled_ns = None;
+                self.timers_due(host);
+            }
+            Happening::Tick => {
+                for host in 0..self.hosts.len() {
+                    if self.hosts[host].plain_timers {
+                        self.mark_ready(host);
+                    }
+                }
+                self.queue.push(self.now_ns + self.tick_ns, Happening::Tick);
+            }
+            Happening::Planned { plan_index } => {
+                if plan_index >= self.healed_plans {
+                    self.strike(plan_index);
+                }
+            }
+            Happening::FaultEnds { id } => self.fault_ends(id),
+            Happening::Heal => self.heal(),
+        }
+    }
+
+    /// The host will be run at this instant, if it can run.
+    pub(super) fn mark_ready(&mut self, host: usize) {
+        let state = &mut self.hosts[host];
+        if !state.ready && state.runs() {
+            state.ready = true;
+            self.ready.push_back(host);
+        }
+    }
+
+    /// The next host to be run at this instant.
+    pub(super) fn next_ready(&mut self) -> Option<usize> {
+        while let Some(host) = self.ready.pop_front() {
+            self.hosts[host].ready = false;
+            if self.hosts[host].runs() {
+                return Some(host);
+            }
+        }
+        None
+    }
+
+    /// Ends the current run of a host before its next task is polled.
+    pub(super) fn interrupt(&mut self, host: usize) {
+        if self.running == Some(host)
+            && let Some(process) = &self.hosts[host].process
+        {
+            process.idle.interrupt();
+        }
+    }
+
+    // Packets.
+
+    fn arrive(&mut self, from: usize, to: usize, packet: Packet) {
+        let host = &mut self.hosts[to];
+        if host.is_down() {
+            if matches!(packet.payload, Transport::Tcp(_)) {
+                host.inbox.push_back((from, packet));
+            }
+            return;
+        }
+        self.net().deliver(packet);
+        self.unsent = true;
+        if self.hosts[to].was_woken() {
+            self.mark_ready(to);
+        }
+    }
+
+    /// Sends what the sockets of all hosts have to send.
+    pub(super) fn flush(&mut self) {
+        self.unsent = false;
+        let mut egress = std::mem::take(&mut self.egress);
+        self.net().egress_all(&mut egress);
+        for packet in egress.drain(..) {
+            if let Some((from, to)) = self.network.ends(&packet)
+                && network::carries_data(&packet)
+                && !self.hosts[from].is_down()
+            {
+                for plan_index in self.plans.at_packet(from, to) {
+                    self.strike_now(plan_index);
+                }
+            }
+            self.dispatch(packet);
+        }
+        self.egress = egress;
+    }
+
+    /// Decides about a packet that is about to leave its host.
+    pub(super) fn dispatch(&mut self, packet: Packet) {
+        let Some(ends @ (from, _)) = self.network.ends(&packet) else { return };
+        let host = &mut self.hosts[from];
+        if host.is_down() {
+            return;
+        }
+        // A frozen process sends nothing, but its kernel answers what arrives.
+        if host.frozen > 0 && (self.running == Some(from) || network::is_from_process(&packet)) {
+            host.outbox.push_back(packet);
+            return;
+        }
+        if self.network.take_loss(ends, &packet) {
+            let (to_receiver, to_sender) =
+                network::resets(&packet).expect("only segments of a connection are lost so");
+            self.network.follow(&to_receiver);
+            self.transmit(ends, to_receiver);
+            self.transmit((ends.1, ends.0), to_sender);
+            return;
+        }
+        self.network.follow(&packet);
+        self.transmit(ends, packet);
+    }
+
+    pub(super) fn transmit(&mut self, ends: (usize, usize), packet: Packet) {
+        self.packets += 1;
+        if let Fate::Arrives { at_ns, packet } = self.network.transmit(self.now_ns, ends, packet) {
+            let (from, to) = ends;
+            self.digest.packet(at_ns, from, to, &packet);
+            self.queue.push(at_ns, Happening::Arrival { from, to, packet });
+        }
+    }
+
+    // What code on the hosts asks for.
+
+    /// Records an event and lets everybody who waits for it act.
+    pub(super) fn emit(&mut self, host: usize, event: Event) {
+        if self.hosts[host].is_down() {
+            return; // The rest of a poll in which the host crashed.
+        }
+        let kind = event.kind();
+        let sequence = self.records.len() as u64;
+        let name = self.hosts[host].name.clone();
+        let record = Record { at_ns: self.now_ns, sequence, host: name, event };
+        self.digest.event(host, &record);
+        if !self.stopped {
+            for observer in &mut self.observers {
+                self.stopped |= observer(&record).is_break();
+            }
+            if self.stopped {
+                self.interrupt(host);
+            }
+        }
+        self.records.push(record);
+        for plan_index in self.plans.at_event(host, kind) {
+            self.strike(plan_index);
+        }
+    }
+
+    pub(crate) fn reach_point(&mut self, host: usize, name: &str) {
+        for plan_index in self.plans.at_point(host, name) {
+            self.strike(plan_index);
+        }
+    }
+
+    /// Whether nothing on the host gets any further for now.
+    pub(crate) fn is_halted(&self, host: usize) -> bool {
+        !self.hosts[host].runs()
+    }
+
+    pub(crate) fn wake_at_thaw(&mut self, host: usize, waker: &Waker) {
+        self.hosts[host].thaw_wakers.push(waker.clone());
+    }
+
+    /// Wakes `waker` when the host's clock shows `deadline`; `None` if it does already.
+    pub(crate) fn register_timer(
+        &mut self,
+        host: usize,
+        deadline: Instant,
+        waker: &Waker,
+    ) -> Option<TimerId> {
+        let state = &mut self.hosts[host];
+        let at_ns = state.process.as_ref()?.clock.world_ns(deadline);
+        if at_ns <= self.now_ns {
+            return None;
+        }
+        let id = state.timers.insert(at_ns, waker.clone());
+        self.schedule_timers(host);
+        Some(id)
+    }
+
+    /// Keeps a registered deadline, with another waker; `false` if it has come.
+    pub(crate) fn keep_timer(&mut self, host: usize, id: TimerId, waker: &Waker) -> bool {
+        let waits = id.0 > self.now_ns;
+        if waits {
+            self.hosts[host].timers.rewake(id, waker);
+        }
+        waits
+    }
+
+    pub(crate) fn cancel_timer(&mut self, host: usize, id: TimerId) {
+        self.hosts[host].timers.remove(id);
+    }
+
+    pub(crate) fn wall_clock(&self, host: usize) -> Timestamp {
+        clock::wall(self.now_ns, self.hosts[host].wall_offset_ns)
+    }
+
+    pub(super) fn stream_of(&self, host: usize, label: &str) -> ChaCha8Rng {
+        let Host { name, boots, .. } = &self.hosts[host];
+        self.seed.stream(&format!("host {name}, boot {boots}: {label}"))
+    }
+
+    // Timers.
+
+    pub(super) fn timers_due(&mut self, host: usize) {
+        if !self.hosts[host].runs() {
+            return; // They are overdue when it runs again.
+        }
+        self.hosts[host].timers.fire(self.now_ns);
+        if self.hosts[host].was_woken() {
+            self.mark_ready(host);
+        }
+        self.schedule_timers(host);
+    }
+
+    fn schedule_timers(&mut self, host: usize) {
+        let timers = &mut self.hosts[host].timers;
+        let Some(earliest_ns) = timers.earliest_ns() else { return };
+        if timers.scheduled_ns.is_none_or(|scheduled_ns| earliest_ns < scheduled_ns) {
+            timers.scheduled_ns = Some(earliest_ns);
+            self.queue.push(earliest_ns, Happening::Timers { host });
+        }
+    }
+
+    /// Makes a host current and tells by how much its clock has to be moved.
+    pub(super) fn enter_host(&mut self, host: usize) -> Duration {
+        self.running = Some(host);
+        self.net().set_current(self.hosts[host].id);
+        let state = &mut self.hosts[host];
+        state.disk.set_now(Duration::from_nanos(clock::START_UNIX_NS + self.now_ns));
+        let process = state.process.as_mut().expect("only started processes are run");
+        process.clock.advance_to(self.now_ns)
+    }
+}
+
+/// How the sockets of every host are set up.
+fn sockets() -> KernelConfig {
+    KernelConfig::default()
+        // The network keeps and orders segments, so sockets have nothing to retransmit.
+        .retx_threshold(u32::MAX)
+        .retx_max(u32::MAX)
+        // The sockets announce a window that has opened again only after one large read, and
+        // do not probe a closed one: a connection whose receiver ever falls this far behind
+        // would hang for good.
+        .recv_buf_cap(16 << 20)
+}

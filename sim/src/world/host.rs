@@ -1,0 +1,260 @@
+//! A host: the process that runs on it, and what the world knows about it.
+//!
+//! Each boot of a host is a tokio runtime of its own whose clock is paused. The runtime is
+//! only ever run "until idle": until none of its tasks can do anything at this instant.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tokio::runtime::{Builder, LocalOptions, LocalRuntime, RuntimeMetrics};
+use turmoil_fs::Fs;
+use turmoil_net::{HostId, Packet};
+
+use super::clock::HostClock;
+
+/// Makes the main task of a host.
+pub(super) type Boot = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()>>>>;
+
+/// What the world knows about a host.
+pub(super) struct Host {
+    pub(super) name: Arc<str>,
+    pub(super) id: HostId,
+    pub(super) address: std::net::IpAddr,
+    /// Its code uses tokio's timers directly, so it has to be run again and again.
+    pub(super) plain_timers: bool,
+    pub(super) disk: Fs,
+    /// How many times it was started.
+    pub(super) boots: u64,
+    /// How many crashes are on.
+    pub(super) crashes: u32,
+    /// How many freezes are on.
+    pub(super) frozen: u32,
+    /// It is in the list of those to be run at this instant.
+    pub(super) ready: bool,
+    /// What it wrote while frozen.
+    pub(super) outbox: VecDeque<Packet>,
+    /// What arrived for it while it was down, and from whom.
+    pub(super) inbox: VecDeque<(usize, Packet)>,
+    /// Who waits at a point for the end of a freeze.
+    pub(super) thaw_wakers: Vec<Waker>,
+    pub(super) timers: Timers,
+    /// How far its wall clock is off.
+    pub(super) wall_offset_ns: i64,
+    pub(super) process: Option<ProcessView>,
+}
+
+/// What the world needs of a running process without owning it.
+pub(super) struct ProcessView {
+    pub(super) clock: HostClock,
+    pub(super) idle: Arc<Idle>,
+    metrics: RuntimeMetrics,
+}
+
+impl Host {
+    pub(super) fn new(name: &str, id: HostId, address: std::net::IpAddr, plain: bool) -> Self {
+        Self {
+            name: name.into(),
+            id,
+            address,
+            plain_timers: plain,
+            disk: Fs::builder().sync_probability(0.0).build(),
+            boots: 0,
+            crashes: 0,
+            frozen: 0,
+            ready: false,
+            outbox: VecDeque::new(),
+            inbox: VecDeque::new(),
+            thaw_wakers: Vec::new(),
+            timers: Timers::default(),
+            wall_offset_ns: 0,
+            process: None,
+        }
+    }
+
+    /// Whether there is no process and no kernel.
+    pub(super) fn is_down(&self) -> bool {
+        self.crashes > 0
+    }
+
+    /// Whether its code may run.
+    pub(super) fn runs(&self) -> bool {
+        !self.is_down() && self.frozen == 0
+    }
+
+    /// Whether a task was woken from outside since the process last ran.
+    ///
+    /// What wakes a task from outside of its runtime goes through the runtime's global
+    /// queue, so its depth tells whether running the process could do anything. Most bare
+    /// acknowledgements wake nobody, and then the run is saved.
+    pub(super) fn was_woken(&self) -> bool {
+        self.process.as_ref().is_some_and(|process| process.metrics.global_queue_depth() > 0)
+    }
+}
+
+/// Identifies a registered deadline: when, and a number that makes it unique.
+pub(crate) type TimerId = (u64, u64);
+
+/// The deadlines that a host's code has registered.
+#[derive(Default)]
+pub(super) struct Timers {
+    waiting: BTreeMap<TimerId, Waker>,
+    next: u64,
+    /// The earliest time at which the world will look here anyway.
+    pub(super) scheduled_ns: Option<u64>,
+}
+
+impl Timers {
+    pub(super) fn insert(&mut self, at_ns: u64, waker: Waker) -> TimerId {
+        let id = (at_ns, self.next);
+        self.next += 1;
+        self.waiting.insert(id, waker);
+        id
+    }
+
+    pub(super) fn rewake(&mut self, id: TimerId, waker: &Waker) {
+        if let Some(known) = self.waiting.get_mut(&id) {
+            known.clone_from(waker);
+        }
+    }
+
+    pub(super) fn remove(&mut self, id: TimerId) {
+        self.waiting.remove(&id);
+    }
+
+    pub(super) fn earliest_ns(&self) -> Option<u64> {
+        self.waiting.first_key_value().map(|((at_ns, _), _)| *at_ns)
+    }
+
+    /// Wakes everybody whose deadline has come, the earliest first.
+    pub(super) fn fire(&mut self, now_ns: u64) {
+        while let Some(entry) = self.waiting.first_entry() {
+            if entry.key().0 > now_ns {
+                break;
+            }
+            entry.remove().wake();
+        }
+    }
+
+    /// Forgets all of them: nobody is left who could wait.
+    pub(super) fn clear(&mut self) {
+        self.waiting.clear();
+        self.scheduled_ns = None;
+    }
+}
+
+/// One boot of a host.
+pub(super) struct Process {
+    runtime: LocalRuntime,
+    idle: Arc<Idle>,
+}
+
+impl Process {
+    pub(super) fn start() -> Self {
+        let idle = Arc::new(Idle::default());
+        let hook = Arc::clone(&idle);
+        let runtime = Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            // Look at the root after every task, so that a fault that strikes in one task
+            // stops the host before the next task runs.
+            .event_interval(1)
+            .on_thread_park(move || hook.parked())
+            .build_local(LocalOptions::default())
+            .expect("a runtime without I/O needs nothing that could be missing");
+        Self { runtime, idle }
+    }
+
+    pub(super) fn view(&self, now_ns: u64) -> ProcessView {
+        let _context = self.runtime.enter();
+        ProcessView {
+            clock: HostClock::new(tokio::time::Instant::now(), now_ns),
+            idle: Arc::clone(&self.idle),
+            metrics: self.runtime.metrics(),
+        }
+    }
+
+    /// Moves the clock by `advance`, starts `boot` if there is one, and runs until idle.
+    pub(super) fn run(&self, advance: Duration, boot: Option<&Boot>) {
+        self.idle.parks.store(0, Ordering::Relaxed);
+        self.idle.interrupted.store(false, Ordering::Relaxed);
+        self.runtime.block_on(async {
+            if !advance.is_zero() {
+                move_clock(advance);
+            }
+            if let Some(boot) = boot {
+                tokio::task::spawn_local(boot());
+            }
+            UntilIdle(&self.idle).await;
+        });
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // The runtime holds the hook, the hook the waker, and the waker the runtime.
+        self.idle.root.lock().expect("nobody panics while holding it").take();
+    }
+}
+
+/// Moves the paused clock of the current runtime.
+///
+/// `advance` moves the clock in its first poll and then only yields, which is not wanted
+/// here: due timers are woken when the runtime parks.
+fn move_clock(by: Duration) {
+    let advance = pin!(tokio::time::advance(by));
+    let _yields = advance.poll(&mut Context::from_waker(Waker::noop()));
+}
+
+/// How the end of a run until idle is found.
+///
+/// A runtime parks when no task can run. It would then move its own clock to the next
+/// timer; the hook keeps it from doing so by waking the root. The first park polls the
+/// time driver, which wakes the tasks of due timers; at the second one nothing is left.
+#[derive(Default)]
+pub(super) struct Idle {
+    parks: AtomicU32,
+    interrupted: AtomicBool,
+    root: Mutex<Option<Waker>>,
+}
+
+impl Idle {
+    fn parked(&self) {
+        self.parks.fetch_add(1, Ordering::Relaxed);
+        self.wake_root();
+    }
+
+    /// Ends the run before the next task is polled.
+    pub(super) fn interrupt(&self) {
+        self.interrupted.store(true, Ordering::Relaxed);
+        self.wake_root();
+    }
+
+    fn wake_root(&self) {
+        if let Some(root) = &*self.root.lock().expect("nobody panics while holding it") {
+            root.wake_by_ref();
+        }
+    }
+}
+
+struct UntilIdle<'a>(&'a Idle);
+
+impl Future for UntilIdle<'_> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let idle = self.0;
+        if idle.parks.load(Ordering::Relaxed) >= 2 || idle.interrupted.load(Ordering::Relaxed) {
+            return Poll::Ready(());
+        }
+        let mut root = idle.root.lock().expect("nobody panics while holding it");
+        if root.is_none() {
+            *root = Some(cx.waker().clone());
+        }
+        Poll::Pending
+    }
+}

@@ -1,0 +1,446 @@
+//! A simulated world: hosts, the network between them, and time.
+//!
+//! The engine is driven by events. It keeps a queue of what will happen and when, takes the
+//! next instant, lets it happen, and runs only the hosts that it concerns, each until it is
+//! idle. Time between two events costs nothing.
+//!
+//! * [`World`] adds hosts, plans faults and runs.
+//! * [`emit`], [`host_name`], [`random`] are for the code on the hosts.
+//!
+//! Hosts talk over the network and nothing else. A channel between two hosts would be
+//! invisible to the engine, and so would be whom it wakes.
+
+mod clock;
+pub(crate) mod context;
+mod effect;
+mod engine;
+mod host;
+mod network;
+mod queue;
+mod record;
+mod watch;
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use holdover_model::event::Event;
+use rand_chacha::ChaCha8Rng;
+use serde::{Deserialize, Serialize};
+use turmoil_fs::Fs;
+use turmoil_net::netstat;
+
+use crate::fault::PlannedFault;
+use crate::random::Seed;
+use context::Lives;
+use engine::{Core, Happening};
+use host::{Boot, Host, Process};
+
+pub use clock::START_UNIX_NS;
+pub(crate) use host::TimerId;
+pub use network::LinkProfile;
+pub use record::{FiredFault, Record};
+
+/// What a world is like.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WorldConfig {
+    /// How long packets travel.
+    pub link: LinkProfile,
+    /// How often hosts with plain timers are run. Never more than the smallest latency is
+    /// used, so that no effect can come before its cause.
+    pub timer_resolution_us: u64,
+    /// How many steps a run may take: happenings and runs of hosts.
+    pub steps_max: u64,
+}
+
+impl Default for WorldConfig {
+    fn default() -> Self {
+        Self {
+            link: LinkProfile { latency_us_min: 1_000, latency_us_max: 20_000 },
+            timer_resolution_us: 1_000,
+            steps_max: 10_000_000,
+        }
+    }
+}
+
+/// What a host is like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HostOptions {
+    /// Its code, or a library that it uses, calls tokio's timers directly.
+    ///
+    /// The engine cannot see such timers and runs the host every
+    /// [`timer_resolution_us`](WorldConfig::timer_resolution_us). Without them, idle time
+    /// costs nothing; code then uses [`time`](crate::time) instead. Tokio's timers still
+    /// fire there, but only when the host is run for another reason.
+    pub plain_timers: bool,
+}
+
+impl Default for HostOptions {
+    fn default() -> Self {
+        Self { plain_timers: true }
+    }
+}
+
+/// Why a run ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[must_use = "a run may have ended because a host panicked"]
+pub enum RunEnd {
+    /// An observer has seen enough.
+    Stopped,
+    /// The time is up.
+    Deadline,
+    /// Nothing is left that could happen.
+    Idle,
+    /// The budget of steps is used up.
+    OutOfSteps,
+    /// A task on a host panicked.
+    Panicked {
+        /// On which host.
+        host: String,
+        /// The message, with its place in the source.
+        message: String,
+    },
+}
+
+/// A plan names a host that is not there.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("no host is called `{name}`; there are: {known}")]
+pub struct UnknownHost {
+    name: String,
+    known: String,
+}
+
+/// A simulated world. See the [module](self).
+///
+/// Hosts are added first, then it runs. From its first run on a world stays on its thread and
+/// is the only one there until it is dropped.
+pub struct World {
+    config: WorldConfig,
+    machines: Vec<Machine>,
+    core: Rc<RefCell<Core>>,
+    lives: Option<Lives>,
+}
+
+/// What a host runs each time it boots, and what runs there now.
+struct Machine {
+    boot: Boot,
+    process: Option<Process>,
+}
+
+impl World {
+    /// A world without hosts, at time zero.
+    pub fn new(seed: Seed, config: WorldConfig) -> Self {
+        let LinkProfile { latency_us_min, latency_us_max } = config.link;
+        assert!(
+            latency_us_min <= latency_us_max,
+            "the smallest latency, {latency_us_min} us, exceeds the largest, {latency_us_max} us",
+        );
+        context::watch_panics();
+        let tick_us = config.timer_resolution_us.min(latency_us_min).max(1);
+        let core = Core::new(seed, config.link, tick_us * 1_000);
+        Self { config, machines: Vec::new(), core: Rc::new(RefCell::new(core)), lives: None }
+    }
+
+    /// Adds a host that may use tokio's timers directly. See [`host_with`](Self::host_with).
+    pub fn host<F: Future<Output = ()> + 'static>(
+        &mut self,
+        name: &str,
+        boot: impl Fn() -> F + 'static,
+    ) {
+        self.host_with(name, HostOptions::default(), boot);
+    }
+
+    /// Adds a host. `boot` makes its main task, at the start and again at each restart.
+    ///
+    /// The host goes on when its main task ends, for the sake of the tasks that it spawned.
+    ///
+    /// # Panics
+    ///
+    /// When the name is taken, or when the world has already run.
+    pub fn host_with<F: Future<Output = ()> + 'static>(
+        &mut self,
+        name: &str,
+        options: HostOptions,
+        boot: impl Fn() -> F + 'static,
+    ) {
+        let mut core = self.core.borrow_mut();
+        assert!(
+            core.hosts.iter().all(|host| *host.name != *name),
+            "there already is a host called `{name}`",
+        );
+        let layout = core
+            .layout
+            .as_mut()
+            .unwrap_or_else(|| panic!("host `{name}` is added to a world that has already run"));
+        let id = layout.add_host(name);
+        let address = layout.lookup(name);
+        core.network.add_host(address);
+        core.hosts.push(Host::new(name, id, address, options.plain_timers));
+        self.machines.push(Machine { boot: Box::new(move || Box::pin(boot())), process: None });
+    }
+
+    /// Plans a fault; gives its index among the planned faults. What its trigger counts, it
+    /// counts from now on.
+    ///
+    /// # Errors
+    ///
+    /// When it names a host that was not added.
+    pub fn plan(&mut self, planned: PlannedFault) -> Result<usize, UnknownHost> {
+        let core = &mut *self.core.borrow_mut();
+        let Core { hosts, plans, .. } = core;
+        for name in planned.trigger.hosts().into_iter().chain(planned.fault.hosts()) {
+            if hosts.iter().all(|host| *host.name != *name) {
+                let known: Vec<_> = hosts.iter().map(|host| &*host.name).collect();
+                return Err(UnknownHost { name: name.to_owned(), known: known.join(", ") });
+            }
+        }
+        let host_of = |name: &str| {
+            hosts.iter().position(|host| *host.name == *name).expect("that was checked above")
+        };
+        let (plan_index, at_us) = plans.add(planned, host_of);
+        if let Some(at_us) = at_us {
+            let at_ns = at_us.saturating_mul(1_000).max(core.now_ns);
+            core.queue.push(at_ns, Happening::Planned { plan_index });
+        }
+        Ok(plan_index)
+    }
+
+    /// Shows every record to `observer`, in order, at the moment when it is emitted.
+    ///
+    /// `Break` ends the run: the task that emitted the record goes on to its next await and
+    /// nothing else runs. An observer is not part of the simulation; what it does there,
+    /// such as emitting, has no effect.
+    pub fn observe(&mut self, observer: impl FnMut(&Record) -> ControlFlow<()> + 'static) {
+        self.core.borrow_mut().observers.push(Box::new(observer));
+    }
+
+    /// Runs for this long, if nothing ends the run before.
+    pub fn run_for(&mut self, duration: Duration) -> RunEnd {
+        let now_ns = self.core.borrow().now_ns;
+        self.run_until_ns(now_ns.saturating_add(nanoseconds(duration)))
+    }
+
+    /// Runs until this time since the start, if nothing ends the run before.
+    pub fn run_until(&mut self, at: Duration) -> RunEnd {
+        self.run_until_ns(nanoseconds(at))
+    }
+
+    /// Ends all faults now: frozen hosts thaw, crashed ones restart, partitions and delays
+    /// end, and what is planned so far and still waits never strikes.
+    pub fn heal(&mut self) {
+        self.core.borrow_mut().heal();
+    }
+
+    /// The same at a time since the start.
+    pub fn heal_at(&mut self, at: Duration) {
+        let core = &mut *self.core.borrow_mut();
+        core.queue.push(nanoseconds(at).max(core.now_ns), Happening::Heal);
+    }
+
+    /// The time since the start.
+    pub fn now(&self) -> Duration {
+        Duration::from_nanos(self.core.borrow().now_ns)
+    }
+
+    /// A digest over all that happened so far: every event, fault and packet with its time.
+    /// Two runs are the same run if and only if their digests are equal.
+    pub fn digest(&self) -> [u8; 32] {
+        self.core.borrow().digest.value()
+    }
+
+    /// Every event so far, in order.
+    pub fn records(&self) -> std::cell::Ref<'_, [Record]> {
+        std::cell::Ref::map(self.core.borrow(), |core| core.records.as_slice())
+    }
+
+    /// The faults that have struck so far, in order.
+    pub fn faults_fired(&self) -> Vec<FiredFault> {
+        self.core.borrow().fired.clone()
+    }
+
+    /// How many steps were taken so far: happenings and runs of hosts.
+    pub fn steps(&self) -> u64 {
+        self.core.borrow().steps
+    }
+
+    /// How many packets were sent on their way so far.
+    pub fn packets(&self) -> u64 {
+        self.core.borrow().packets
+    }
+
+    fn run_until_ns(&mut self, deadline_ns: u64) -> RunEnd {
+        if self.lives.is_none() {
+            self.lives = Some(Lives::claim());
+        }
+        let core = Rc::clone(&self.core);
+        core.borrow_mut().start();
+        core.borrow_mut().stopped = false;
+        loop {
+            if let Some(end) = self.settle() {
+                return end;
+            }
+            let mut core = core.borrow_mut();
+            let Some(at_ns) = core.queue.next_at_ns() else { return RunEnd::Idle };
+            if at_ns > deadline_ns {
+                core.now_ns = core.now_ns.max(deadline_ns);
+                return RunEnd::Deadline;
+            }
+            if core.steps >= self.config.steps_max {
+                return RunEnd::OutOfSteps;
+            }
+            core.now_ns = at_ns;
+            while let Some(what) = core.queue.pop_at(at_ns) {
+                core.steps += 1;
+                core.happen(what);
+            }
+        }
+    }
+
+    /// Lets everything happen that can happen without time passing.
+    fn settle(&mut self) -> Option<RunEnd> {
+        loop {
+            self.bury_crashed();
+            let next = {
+                let mut core = self.core.borrow_mut();
+                if core.unsent {
+                    core.flush();
+                }
+                if core.stopped {
+                    return Some(RunEnd::Stopped);
+                }
+                if core.steps >= self.config.steps_max && !core.ready.is_empty() {
+                    return Some(RunEnd::OutOfSteps);
+                }
+                core.next_ready()
+            };
+            let Some(host) = next else {
+                // The last flush may have crashed somebody.
+                if self.core.borrow().crashed.is_empty() {
+                    return None;
+                }
+                continue;
+            };
+            if let Some(message) = self.run_host(host) {
+                let host = self.core.borrow().hosts[host].name.to_string();
+                return Some(RunEnd::Panicked { host, message });
+            }
+        }
+    }
+
+    /// Runs a host until it is idle at this instant; gives the message if a task panicked.
+    fn run_host(&mut self, host: usize) -> Option<String> {
+        let machine = &mut self.machines[host];
+        let boots = machine.process.is_none();
+        let process = machine.process.get_or_insert_with(Process::start);
+        let (advance, disk) = {
+            let mut core = self.core.borrow_mut();
+            core.steps += 1;
+            let now_ns = core.now_ns;
+            if boots {
+                core.hosts[host].boots += 1;
+                core.hosts[host].process = Some(process.view(now_ns));
+            }
+            (core.enter_host(host), core.hosts[host].disk.clone())
+        };
+        {
+            let _disk = disk.enter();
+            let _host = context::enter(&self.core, host);
+            process.run(advance, boots.then_some(&machine.boot));
+            // Entered after the disk, so it has to be left before.
+            drop(self.core.borrow_mut().scratch_disk.take());
+        }
+        let mut core = self.core.borrow_mut();
+        core.flush();
+        core.running = None;
+        if core.stopped || core.hosts[host].was_woken() {
+            // It was interrupted, or it sent something to itself.
+            core.mark_ready(host);
+        }
+        let panic = context::take_panic();
+        // What a task does after its host has crashed did not happen.
+        panic.filter(|_| !core.hosts[host].is_down())
+    }
+
+    /// Drops the processes of crashed hosts such that their peers notice nothing.
+    fn bury_crashed(&mut self) {
+        let crashed = std::mem::take(&mut self.core.borrow_mut().crashed);
+        for host in crashed {
+            let Some(process) = self.machines[host].process.take() else { continue };
+            let (address, connections) = {
+                let mut core = self.core.borrow_mut();
+                core.net().set_current(core.hosts[host].id);
+                core.hosts[host].process = None;
+                let address = core.hosts[host].address;
+                (address, netstat(address).entries)
+            };
+            self.drop_process(host, process);
+            // What is left of its connections would say goodbye. A reset silences them, and
+            // while the host is down nothing of what its sockets emit leaves.
+            let mut core = self.core.borrow_mut();
+            for connection in connections {
+                if let Some(peer) = connection.peer {
+                    let local = SocketAddr::new(address, connection.local.port());
+                    core.net().deliver(network::reset(peer, local));
+                }
+            }
+            core.flush();
+        }
+    }
+
+    /// Drops a process where its destructors can do no harm.
+    fn drop_process(&self, host: usize, process: Process) {
+        let _disk = Fs::default().enter();
+        let _host = context::enter(&self.core, host);
+        drop(process);
+        context::take_panic();
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        // The run is over: what destructors emit is not part of it.
+        self.core.borrow_mut().observers.clear();
+        for host in 0..self.machines.len() {
+            if let Some(process) = self.machines[host].process.take() {
+                {
+                    let core = self.core.borrow();
+                    core.net().set_current(core.hosts[host].id);
+                }
+                self.drop_process(host, process);
+            }
+        }
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Emits an event: as a `tracing` event under the target `holdover`, and inside a simulation
+/// also as evidence of the run.
+pub fn emit(event: Event) {
+    tracing::info!(target: "holdover", kind = event.kind().as_str(), ?event);
+    context::with_current(|core, host| core.emit(host, event));
+}
+
+/// The name of the host that the calling code runs on; `None` outside of a simulation.
+pub fn host_name() -> Option<Arc<str>> {
+    context::with_current(|core, host| core.hosts[host].name.clone())
+}
+
+/// A random stream for this purpose on this host, different after every restart.
+///
+/// Each call starts the stream anew: call it once and keep what it gives.
+///
+/// # Panics
+///
+/// Outside of a simulation, where there is no seed.
+pub fn random(label: &str) -> ChaCha8Rng {
+    context::with_current(|core, host| core.stream_of(host, label))
+        .expect("holdover::world::random is for code on a simulated host")
+}

@@ -1,0 +1,224 @@
+//! The network between hosts: when a packet arrives, and which packets are held or lost.
+//!
+//! The sockets of the hosts expect a network that keeps the order of each direction, and
+//! they do not retransmit. Loss of a TCP segment is therefore modelled by its effect: the
+//! segment is late. A partition holds segments until it ends; a datagram is really lost.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+
+use rand_chacha::ChaCha8Rng;
+use turmoil_net::{Packet, TcpFlags, TcpSegment, Transport};
+
+use crate::random::{Seed, between};
+
+/// The smallest and largest time that a packet travels.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkProfile {
+    /// The smallest.
+    pub latency_us_min: u64,
+    /// The largest.
+    pub latency_us_max: u64,
+}
+
+/// One direction between two hosts.
+#[derive(Default)]
+pub(super) struct Link {
+    latencies: Option<ChaCha8Rng>,
+    last_arrival_ns: u64,
+    /// How many partitions cut it.
+    pub(super) cuts: u32,
+    /// How much the delays that are on add.
+    pub(super) extra_ns: u64,
+    /// What waits for the end of a partition.
+    held: VecDeque<Packet>,
+}
+
+/// All links, and what the network remembers of the connections over them.
+pub(super) struct Network {
+    seed: Seed,
+    profile: LinkProfile,
+    hosts: BTreeMap<IpAddr, usize>,
+    /// By sender, then by receiver.
+    links: Vec<Vec<Link>>,
+    /// Open connections, as (who opened it, to whom), and how many ends have closed theirs.
+    connections: BTreeMap<(SocketAddr, SocketAddr), u8>,
+    /// Exchanges of which one half will be lost.
+    pub(super) losses: Vec<Loss>,
+}
+
+/// Half of an exchange that will be lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Loss {
+    pub(super) client: usize,
+    pub(super) server: usize,
+    pub(super) half: Half,
+}
+
+/// Which half of an exchange.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Half {
+    Request,
+    Response,
+}
+
+/// What becomes of a packet.
+pub(super) enum Fate {
+    Arrives { at_ns: u64, packet: Packet },
+    Held,
+    Lost,
+}
+
+impl Network {
+    pub(super) fn new(seed: Seed, profile: LinkProfile) -> Self {
+        Self {
+            seed,
+            profile,
+            hosts: BTreeMap::new(),
+            links: Vec::new(),
+            connections: BTreeMap::new(),
+            losses: Vec::new(),
+        }
+    }
+
+    pub(super) fn add_host(&mut self, address: IpAddr) {
+        self.hosts.insert(address, self.links.len());
+        for links in &mut self.links {
+            links.push(Link::default());
+        }
+        self.links.push(std::iter::repeat_with(Link::default).take(self.hosts.len()).collect());
+    }
+
+    /// The hosts at both ends; `None` if there is no host at an address.
+    pub(super) fn ends(&self, packet: &Packet) -> Option<(usize, usize)> {
+        Some((*self.hosts.get(&packet.src)?, *self.hosts.get(&packet.dst)?))
+    }
+
+    pub(super) fn link(&mut self, from: usize, to: usize) -> &mut Link {
+        &mut self.links[from][to]
+    }
+
+    /// Sends a packet on its way.
+    pub(super) fn transmit(
+        &mut self,
+        now_ns: u64,
+        (from, to): (usize, usize),
+        packet: Packet,
+    ) -> Fate {
+        let (seed, profile) = (self.seed, self.profile);
+        let link = self.link(from, to);
+        if link.cuts > 0 {
+            return match packet.payload {
+                Transport::Tcp(_) => {
+                    link.held.push_back(packet);
+                    Fate::Held
+                }
+                Transport::Udp(_) => Fate::Lost,
+            };
+        }
+        let latencies =
+            link.latencies.get_or_insert_with(|| seed.stream(&format!("latency {from} -> {to}")));
+        let latency_us = between(latencies, profile.latency_us_min, profile.latency_us_max);
+        let at_ns = now_ns + latency_us * 1_000 + link.extra_ns;
+        link.last_arrival_ns = link.last_arrival_ns.max(at_ns);
+        Fate::Arrives { at_ns: link.last_arrival_ns, packet }
+    }
+
+    /// What a link that is no longer cut has held back, in order.
+    pub(super) fn release(&mut self, from: usize, to: usize) -> VecDeque<Packet> {
+        let link = self.link(from, to);
+        if link.cuts == 0 { std::mem::take(&mut link.held) } else { VecDeque::new() }
+    }
+
+    /// Keeps track of who opened which connection.
+    pub(super) fn follow(&mut self, packet: &Packet) {
+        let Transport::Tcp(segment) = &packet.payload else { return };
+        let TcpFlags { syn, ack, fin, rst, .. } = segment.flags;
+        if syn && !ack {
+            self.connections.insert(endpoints(packet, segment), 0);
+        } else if fin || rst {
+            let (source, target) = endpoints(packet, segment);
+            for key in [(source, target), (target, source)] {
+                if let Some(closed) = self.connections.get_mut(&key) {
+                    *closed += 1;
+                    if rst || *closed == 2 {
+                        self.connections.remove(&key);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether this packet is the one that a planned loss was waiting for.
+    pub(super) fn take_loss(&mut self, (from, to): (usize, usize), packet: &Packet) -> bool {
+        if self.losses.is_empty() || !carries_data(packet) {
+            return false;
+        }
+        let Transport::Tcp(segment) = &packet.payload else { return false };
+        let (source, target) = endpoints(packet, segment);
+        let met = if self.connections.contains_key(&(source, target)) {
+            Loss { client: from, server: to, half: Half::Request }
+        } else if self.connections.contains_key(&(target, source)) {
+            Loss { client: to, server: from, half: Half::Response }
+        } else {
+            return false;
+        };
+        match self.losses.iter().position(|loss| *loss == met) {
+            Some(index) => {
+                self.losses.remove(index);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// Whether application data is in it.
+pub(super) fn carries_data(packet: &Packet) -> bool {
+    match &packet.payload {
+        Transport::Tcp(segment) => !segment.payload.is_empty(),
+        Transport::Udp(_) => true,
+    }
+}
+
+/// Whether it follows from something that the process did, not just from what arrived.
+pub(super) fn is_from_process(packet: &Packet) -> bool {
+    match &packet.payload {
+        Transport::Tcp(segment) => {
+            let TcpFlags { syn, ack, fin, .. } = segment.flags;
+            !segment.payload.is_empty() || fin || (syn && !ack)
+        }
+        Transport::Udp(_) => true,
+    }
+}
+
+/// A reset of the connection that a segment belongs to: as if its sender had sent it, and
+/// as if its receiver had.
+pub(super) fn resets(packet: &Packet) -> Option<(Packet, Packet)> {
+    let Transport::Tcp(segment) = &packet.payload else { return None };
+    let (source, target) = endpoints(packet, segment);
+    Some((reset(source, target), reset(target, source)))
+}
+
+/// A segment that makes `target` give up its connection with `source`.
+pub(super) fn reset(source: SocketAddr, target: SocketAddr) -> Packet {
+    Packet {
+        src: source.ip(),
+        dst: target.ip(),
+        ttl: 64,
+        payload: Transport::Tcp(TcpSegment {
+            src_port: source.port(),
+            dst_port: target.port(),
+            seq: 0,
+            ack: 0,
+            flags: TcpFlags { rst: true, ..TcpFlags::default() },
+            window: 0,
+            payload: bytes::Bytes::new(),
+        }),
+    }
+}
+
+fn endpoints(packet: &Packet, segment: &TcpSegment) -> (SocketAddr, SocketAddr) {
+    (SocketAddr::new(packet.src, segment.src_port), SocketAddr::new(packet.dst, segment.dst_port))
+}
