@@ -45,8 +45,10 @@
 pub mod fault;
 pub mod fs;
 pub mod net;
+pub mod plan;
 pub mod point;
 pub mod random;
+pub mod stack;
 pub mod time;
 pub mod world;
 

@@ -1,0 +1,122 @@
+//! One run as data: what the agents want, how the network is, what goes wrong when.
+//!
+//! A plan says everything that a run depends on, the design included. So it outlives the
+//! seed from which it was generated, can be read, shrunk and edited by hand, and replays
+//! after the generator has changed.
+
+mod generate;
+mod saved;
+
+use holdover_model::design::Design;
+use serde::{Deserialize, Serialize};
+
+pub use generate::Profile;
+pub use saved::{Expected, SavedPlan};
+
+use crate::fault::PlannedFault;
+use crate::random::Seed;
+use crate::stack::{AGENTS, Effect, Timing};
+use crate::world::{LinkProfile, UnknownHost};
+
+/// Everything that a run depends on.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// What the run's remaining randomness grows from: latencies and ids.
+    pub seed: Seed,
+    /// From when on nothing goes wrong any more.
+    pub heal_at_us: u64,
+    /// How long packets travel.
+    pub link: LinkProfile,
+    /// How long the roles wait.
+    pub timing: Timing,
+    /// The design that is run.
+    pub design: Design,
+    /// What the agents want.
+    pub tasks: Vec<PlannedTask>,
+    /// What goes wrong.
+    #[serde(default)]
+    pub faults: Vec<PlannedFault>,
+}
+
+/// One thing that an agent wants, and from when on.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlannedTask {
+    /// Which agent.
+    pub agent: String,
+    /// When it begins with it.
+    pub begin_at_us: u64,
+    /// What it wants.
+    pub effect: Effect,
+}
+
+/// Why a plan cannot be run, read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanError {
+    /// It names a host that is not there.
+    #[error(transparent)]
+    UnknownHost(#[from] UnknownHost),
+    /// It gives a task to an agent that is not there.
+    #[error("no agent is called `{name}`; there are: {known}")]
+    UnknownAgent {
+        /// The name.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// The network is impossible.
+    #[error("the smallest latency, {latency_us_min} us, exceeds the largest, {latency_us_max} us")]
+    Latency {
+        /// The smallest latency.
+        latency_us_min: u64,
+        /// The largest latency.
+        latency_us_max: u64,
+    },
+    /// The text is not a plan.
+    #[error("{file}: not a saved plan: {problem}")]
+    Malformed {
+        /// Where the text came from.
+        file: String,
+        /// What is wrong, on one line.
+        problem: String,
+    },
+    /// The text is a plan, but not the one that was saved.
+    #[error(
+        "{file}: not the plan that was saved; to replay it as it is, remove the line `plan_sha256`"
+    )]
+    Altered {
+        /// Where the text came from.
+        file: String,
+    },
+    /// The file cannot be read or written.
+    #[error("{file}: {error}")]
+    File {
+        /// Which file.
+        file: String,
+        /// What the system said.
+        error: std::io::Error,
+    },
+}
+
+impl Plan {
+    /// Looks for what the types cannot exclude.
+    ///
+    /// # Errors
+    ///
+    /// When a task names an agent that the reference system does not have, or the latencies
+    /// are the wrong way round. Hosts in faults are checked when the plan is run.
+    pub fn validate(&self) -> Result<(), PlanError> {
+        let LinkProfile { latency_us_min, latency_us_max } = self.link;
+        if latency_us_min > latency_us_max {
+            return Err(PlanError::Latency { latency_us_min, latency_us_max });
+        }
+        match self.tasks.iter().find(|task| !AGENTS.contains(&task.agent.as_str())) {
+            None => Ok(()),
+            Some(task) => Err(PlanError::UnknownAgent {
+                name: task.agent.clone(),
+                known: AGENTS.join(", "),
+            }),
+        }
+    }
+}
