@@ -48,7 +48,9 @@ pub mod net;
 pub mod plan;
 pub mod point;
 pub mod random;
+pub mod report;
 pub mod stack;
+pub mod sweep;
 pub mod time;
 pub mod world;
 

@@ -1,3 +1,0 @@
-//! The `holdover` command.
-
-fn main() {}

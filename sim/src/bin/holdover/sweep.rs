@@ -1,0 +1,118 @@
+//! `holdover sweep`: thousands of seeds.
+
+use std::fs;
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use holdover::report::{json, terminal};
+use holdover::sweep::{Outcome, Progress, Sweep, parse_seeds};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::{Problem, Verdict};
+
+/// Runs the reference system through many seeds under faults and checks every invariant on
+/// every event.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Which seeds: N for the first N, or A..B.
+    #[arg(long, value_name = "N|A..B", default_value = "1000")]
+    seeds: String,
+    /// How many runs happen at once; as many as there are cores, if not given.
+    #[arg(long, value_name = "N")]
+    jobs: Option<usize>,
+    /// Which design: a name, or a file that ends in .toml.
+    #[arg(long, value_name = "NAME|FILE", default_value = "push-before-ready")]
+    design: String,
+    /// Where failing plans are saved.
+    #[arg(long, value_name = "DIR", default_value = "seeds")]
+    save: PathBuf,
+    /// Print one JSON object instead of text.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
+    let mut sweep = Sweep::new(crate::design(&arguments.design)?)
+        .seeds(parse_seeds("--seeds", &arguments.seeds)?);
+    if let Some(jobs) = arguments.jobs {
+        if jobs == 0 {
+            return Err("--jobs 0: at least one run has to happen at once".into());
+        }
+        sweep = sweep.jobs(jobs);
+    }
+    check_folder(&arguments.save)?;
+
+    // Before anything runs, so that a process that dies has said what it was doing.
+    let headline = terminal::headline(&sweep);
+    if arguments.json {
+        eprintln!("{headline}");
+    } else {
+        println!("{headline}");
+    }
+    let bar = bar(&sweep);
+    let outcome = sweep.run_with(|progress| show(&bar, progress));
+    bar.finish_and_clear();
+    report(arguments, &outcome)
+}
+
+fn report(arguments: &Arguments, outcome: &Outcome) -> Result<Verdict, Problem> {
+    let mut saved = Vec::new();
+    for failure in outcome.first_of_each_class() {
+        let shown = outcome.show(failure);
+        let path = match shown.saved.save(&arguments.save) {
+            Ok(path) => path,
+            Err(error) => {
+                // What cannot be kept is at least shown.
+                eprintln!("{}", shown.saved.to_toml());
+                return Err(error.into());
+            }
+        };
+        if !arguments.json {
+            println!("{}", terminal::failure(&shown, Some(&path)));
+        }
+        saved.push((failure.seed.0, path));
+    }
+    if arguments.json {
+        let report = json::sweep(outcome, &saved);
+        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&report)?)?;
+    } else {
+        println!("{}", terminal::summary(outcome));
+    }
+    Ok(if outcome.failures.is_empty() { Verdict::Holds } else { Verdict::Found })
+}
+
+/// Whether failing plans could be saved there: better known before a long sweep than after.
+fn check_folder(folder: &Path) -> Result<(), Problem> {
+    let mut existing = folder;
+    while !existing.exists() {
+        existing = match existing.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+    }
+    let problem = match fs::metadata(existing) {
+        Ok(metadata) if !metadata.is_dir() => "is not a folder".to_owned(),
+        Ok(metadata) if metadata.permissions().readonly() => "cannot be written to".to_owned(),
+        Ok(_) => return Ok(()),
+        Err(error) => error.to_string(),
+    };
+    Err(format!("--save {}: {} {problem}", folder.display(), existing.display()).into())
+}
+
+fn bar(sweep: &Sweep) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+    }
+    let style = ProgressStyle::with_template(
+        "{bar:30} {pos}/{len} runs  {per_sec}  ETA {eta}  {msg}",
+    )
+    .expect("the template is a literal");
+    ProgressBar::new(sweep.seeds.end - sweep.seeds.start).with_style(style)
+}
+
+fn show(bar: &ProgressBar, progress: Progress) {
+    bar.set_position(progress.runs);
+    if progress.failures > 0 {
+        bar.set_message(format!("{} failed", progress.failures));
+    }
+}

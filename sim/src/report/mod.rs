@@ -1,0 +1,5 @@
+//! What people and programs are told: on a terminal, as JSON, as a timeline.
+
+pub mod json;
+pub mod terminal;
+pub mod timeline;

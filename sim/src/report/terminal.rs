@@ -1,0 +1,141 @@
+//! Plain lines for people: what is about to run, what was found, what held.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use holdover_model::invariant::InvariantId;
+
+use crate::plan::Plan;
+use crate::report::timeline;
+use crate::sweep::{Outcome, Shown, Sweep};
+
+/// What is about to run, with every knob: enough to run it again if the process dies.
+pub fn headline(sweep: &Sweep) -> String {
+    format!(
+        "holdover {} sweep design={} seeds={}..{} jobs={} {}",
+        env!("CARGO_PKG_VERSION"),
+        sweep.design.name,
+        sweep.seeds.start,
+        sweep.seeds.end,
+        sweep.jobs,
+        sweep.profile,
+    )
+}
+
+/// A plan in a few lines.
+pub fn plan(plan: &Plan) -> String {
+    let mut text = format!(
+        "  network: {} to {} us; everything heals at {:.3} ms\n",
+        plan.link.latency_us_min,
+        plan.link.latency_us_max,
+        milliseconds(plan.heal_at_us),
+    );
+    for task in &plan.tasks {
+        let effect = task.effect.target().resource_id();
+        let _ = writeln!(
+            text,
+            "  task:  {:>10.3} ms  {} wants to change {effect}",
+            milliseconds(task.begin_at_us),
+            task.agent,
+        );
+    }
+    for fault in &plan.faults {
+        let _ = writeln!(text, "  fault: {}: {}", fault.trigger, fault.fault);
+    }
+    if plan.faults.is_empty() {
+        text.push_str("  no faults\n");
+    }
+    text
+}
+
+/// A failure in full: what broke, the plan, the timeline, and how to see it again.
+pub fn failure(shown: &Shown, saved_at: Option<&Path>) -> String {
+    let saved = &shown.saved;
+    let mut text = format!(
+        "FAILED {} in seed {}: {}\n\nplan\n{}\ntimeline\n{}\ndigest {}\n",
+        saved.expected.finding,
+        saved.plan.seed,
+        saved.expected.explanation,
+        plan(&saved.plan),
+        timeline::of(&shown.run),
+        saved.expected.digest,
+    );
+    match saved_at {
+        Some(path) => {
+            let _ = writeln!(text, "saved as {0}\nreplay with: holdover replay {0}", path.display());
+        }
+        None => {
+            let _ = writeln!(
+                text,
+                "replay with: holdover replay {} --design {}",
+                saved.plan.seed, saved.plan.design.name
+            );
+        }
+    }
+    text
+}
+
+/// What a sweep showed, in one line per class of findings.
+pub fn summary(outcome: &Outcome) -> String {
+    let Outcome { sweep, runs, events, wall, failures, .. } = outcome;
+    let rate = runs_per_second(outcome);
+    let effort = format!(
+        "{runs} runs, {events} events in {:.1} s, {rate:.0} runs per second",
+        wall.as_secs_f64()
+    );
+    if failures.is_empty() {
+        let invariants: Vec<_> = InvariantId::ALL.iter().map(|id| id.as_str()).collect();
+        return format!(
+            "HOLDS {}: {}\n{effort}; no failure in {runs} runs: the failure rate under this profile is below {:.3} % (3/N, 95 % confidence)",
+            sweep.design.name,
+            invariants.join(", "),
+            300.0 / count(*runs),
+        );
+    }
+    let mut text = String::new();
+    for first in outcome.first_of_each_class() {
+        let class = first.finding.class();
+        let same = failures.iter().filter(|failure| failure.finding.class() == class).count();
+        let _ = writeln!(
+            text,
+            "FAILS {}: {class} in {same} of {runs} runs, first in seed {}",
+            sweep.design.name, first.seed
+        );
+    }
+    text + &effort
+}
+
+/// How fast a sweep was.
+pub fn runs_per_second(outcome: &Outcome) -> f64 {
+    count(outcome.runs) / outcome.wall.as_secs_f64().max(1e-9)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+fn count(number: u64) -> f64 {
+    number as f64
+}
+
+fn milliseconds(us: u64) -> f64 {
+    count(us) / 1e3
+}
+
+/// What a replay showed, beside what was saved; a seed has no file and nothing to compare.
+pub fn replay(shown: &Shown, file: Option<&Path>) -> String {
+    let Shown { saved, run } = shown;
+    let mut text =
+        format!("plan\n{}\ntimeline\n{}\n", plan(&saved.plan), timeline::of(run));
+    let verdict = run.finding.as_ref().map_or("all invariants held", |finding| finding.class());
+    let _ = writeln!(text, "digest {}\nverdict {verdict}", hex::encode(run.digest));
+    if file.is_none() {
+        return text;
+    }
+    let expected = &saved.expected;
+    let digest = if shown.has_same_digest() { "same digest" } else { "another digest" };
+    let verdict = if shown.has_same_verdict() { "same verdict" } else { "another verdict" };
+    let _ = write!(text, "{digest}, {verdict} as saved by version {}", expected.version);
+    if !shown.has_same_digest() {
+        let _ = write!(text, " (digest {}, finding {})", expected.digest, expected.finding);
+    }
+    text.push('\n');
+    text
+}
