@@ -13,20 +13,18 @@ use holdover::world::{HostOptions, LinkProfile, RunEnd, World, WorldConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const SERVERS: usize = 5;
-const EXCHANGES: usize = 30;
+const EXCHANGES: u32 = 30;
 const RUN: Duration = Duration::from_secs(30);
 const LATENCY: LinkProfile = LinkProfile { latency_us_min: 1_000, latency_us_max: 20_000 };
-/// Below the second between two exchanges by more than any exchange takes.
-const PAUSE: Duration = Duration::from_millis(900);
 
 /// How long each contestant is measured, in slices that take turns.
 const SLICE: Duration = Duration::from_millis(900);
 const ROUNDS: usize = 10;
 
 /// The same code for both engines; only the names of the sockets and timers differ.
-macro_rules! exchange {
-    ($net:path, $sleep:path) => {
-        pub(crate) async fn serve() -> std::io::Result<()> {
+macro_rules! serve {
+    ($name:ident, $net:path) => {
+        async fn $name() -> std::io::Result<()> {
             use $net as net;
             let listener = net::TcpListener::bind("0.0.0.0:80").await?;
             loop {
@@ -36,11 +34,16 @@ macro_rules! exchange {
                 stream.write_all(&request).await?;
             }
         }
+    };
+}
 
-        pub(crate) async fn ask(done: std::rc::Rc<std::cell::Cell<usize>>) -> std::io::Result<()> {
+macro_rules! ask {
+    ($name:ident, $net:path, $sleep_until:path) => {
+        async fn $name(done: Rc<Cell<u32>>) -> std::io::Result<()> {
             use $net as net;
-            for exchange in 0..EXCHANGES {
-                let server = format!("server-{}:80", exchange % SERVERS);
+            let started = tokio::time::Instant::now();
+            for (exchange, server) in (1..=EXCHANGES).zip((0..SERVERS).cycle()) {
+                let server = format!("server-{server}:80");
                 let mut stream = net::TcpStream::connect(server).await?;
                 stream.write_all(b"ping").await?;
                 let mut reply = [0; 4];
@@ -48,27 +51,19 @@ macro_rules! exchange {
                 assert_eq!(&reply, b"ping");
                 done.set(done.get() + 1);
                 drop(stream);
-                $sleep(PAUSE).await;
+                // In the end this is the whole run, so that both engines simulate as much.
+                $sleep_until(started + RUN * exchange / EXCHANGES).await;
             }
             Ok(())
         }
     };
 }
 
-mod registered {
-    use super::*;
-    exchange!(holdover::net, holdover::time::sleep);
-}
-
-mod plain {
-    use super::*;
-    exchange!(holdover::net, tokio::time::sleep);
-}
-
-mod on_turmoil {
-    use super::*;
-    exchange!(turmoil::net, tokio::time::sleep);
-}
+serve!(serve, holdover::net);
+serve!(serve_turmoil, turmoil::net);
+ask!(ask, holdover::net, holdover::time::sleep_until);
+ask!(ask_plain, holdover::net, tokio::time::sleep_until);
+ask!(ask_turmoil, turmoil::net, tokio::time::sleep_until);
 
 fn holdover(seed: u64, plain_timers: bool) {
     let done = Rc::new(Cell::new(0));
@@ -77,18 +72,14 @@ fn holdover(seed: u64, plain_timers: bool) {
     let options = HostOptions { plain_timers };
     for server in 0..SERVERS {
         world.host_with(&format!("server-{server}"), options, || async {
-            registered::serve().await.expect("a server serves");
+            serve().await.expect("a server serves");
         });
     }
     let counter = Rc::clone(&done);
     world.host_with("client", options, move || {
         let counter = Rc::clone(&counter);
         async move {
-            let asked = if plain_timers {
-                plain::ask(counter).await
-            } else {
-                registered::ask(counter).await
-            };
+            let asked = if plain_timers { ask_plain(counter).await } else { ask(counter).await };
             asked.expect("every exchange succeeds");
         }
     });
@@ -107,11 +98,10 @@ fn turmoil(seed: u64, tick: Duration) {
         .max_message_latency(Duration::from_micros(LATENCY.latency_us_max))
         .build();
     for server in 0..SERVERS {
-        sim.host(format!("server-{server}"), || async { Ok(on_turmoil::serve().await?) });
+        sim.host(format!("server-{server}"), || async { Ok(serve_turmoil().await?) });
     }
     let counter = Rc::clone(&done);
-    sim.client("client", async move { Ok(on_turmoil::ask(counter).await?) });
-    // A run ends with its clients, which is in turmoil's favour.
+    sim.client("client", async move { Ok(ask_turmoil(counter).await?) });
     sim.run().expect("the simulation runs");
     assert_eq!(done.get(), EXCHANGES);
 }

@@ -50,3 +50,14 @@ pub fn between(rng: &mut ChaCha8Rng, min: u64, max: u64) -> u64 {
     let offset = (u128::from(rng.next_u64()) * width) >> 64;
     min + u64::try_from(offset).expect("the offset is below the width")
 }
+
+/// One of several, each as likely as the others.
+///
+/// # Panics
+///
+/// When there is none.
+pub fn choose<'a, T>(rng: &mut ChaCha8Rng, among: &'a [T]) -> &'a T {
+    let last = among.len().checked_sub(1).expect("there is something to choose from");
+    let index = between(rng, 0, last as u64);
+    &among[usize::try_from(index).expect("it is at most the length of a slice")]
+}

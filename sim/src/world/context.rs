@@ -82,7 +82,10 @@ pub(super) fn watch_panics() {
             if !is_simulated() {
                 return previous(info);
             }
-            let message = info.payload_as_str().unwrap_or("(a payload that is not text)");
+            let payload = info.payload();
+            let message = payload.downcast_ref::<&str>().copied();
+            let message = message.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+            let message = message.unwrap_or("(a payload that is not text)");
             let place = info.location().map(|at| format!(" ({at})")).unwrap_or_default();
             PANIC.with_borrow_mut(|first| {
                 first.get_or_insert_with(|| format!("{message}{place}"));

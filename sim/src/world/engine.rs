@@ -260,8 +260,9 @@ impl Core {
             self.transmit((ends.1, ends.0), to_sender);
             return;
         }
-        self.network.follow(&packet);
-        self.transmit(ends, packet);
+        if self.network.follow(&packet) {
+            self.transmit(ends, packet);
+        }
     }
 
     pub(super) fn transmit(&mut self, ends: (usize, usize), packet: Packet) {

@@ -202,10 +202,9 @@ impl World {
         let host_of = |name: &str| {
             hosts.iter().position(|host| *host.name == *name).expect("that was checked above")
         };
-        let (plan_index, at_us) = plans.add(planned, host_of);
-        if let Some(at_us) = at_us {
-            let at_ns = at_us.saturating_mul(1_000).max(core.now_ns);
-            core.queue.push(at_ns, Happening::Planned { plan_index });
+        let (plan_index, due_ns) = plans.add(planned, host_of);
+        if let Some(due_ns) = due_ns {
+            core.queue.push(due_ns.max(core.now_ns), Happening::Planned { plan_index });
         }
         Ok(plan_index)
     }

@@ -42,10 +42,19 @@ pub(super) struct Network {
     hosts: BTreeMap<IpAddr, usize>,
     /// By sender, then by receiver.
     links: Vec<Vec<Link>>,
-    /// Open connections, as (who opened it, to whom), and how many ends have closed theirs.
-    connections: BTreeMap<(SocketAddr, SocketAddr), u8>,
+    /// Open connections, as (who opened it, to whom).
+    connections: BTreeMap<(SocketAddr, SocketAddr), Connection>,
     /// Exchanges of which one half will be lost.
     pub(super) losses: Vec<Loss>,
+}
+
+/// How far a connection is, as seen from the network.
+#[derive(Default)]
+struct Connection {
+    /// Its opener has confirmed it.
+    confirmed: bool,
+    /// How many of its ends are closed.
+    closed: u8,
 }
 
 /// Half of an exchange that will be lost.
@@ -131,23 +140,34 @@ impl Network {
         if link.cuts == 0 { std::mem::take(&mut link.held) } else { VecDeque::new() }
     }
 
-    /// Keeps track of who opened which connection.
-    pub(super) fn follow(&mut self, packet: &Packet) {
-        let Transport::Tcp(segment) = &packet.payload else { return };
+    /// Keeps track of connections; tells whether this packet may be sent at all.
+    ///
+    /// A reset by an opener that never confirmed may not: the socket at the other end is
+    /// half open, and reset in that state it would never be removed. It would hold its port
+    /// beyond the restart of its host. Left half open, it goes with its listener.
+    pub(super) fn follow(&mut self, packet: &Packet) -> bool {
+        let Transport::Tcp(segment) = &packet.payload else { return true };
         let TcpFlags { syn, ack, fin, rst, .. } = segment.flags;
+        let (source, target) = endpoints(packet, segment);
         if syn && !ack {
-            self.connections.insert(endpoints(packet, segment), 0);
-        } else if fin || rst {
-            let (source, target) = endpoints(packet, segment);
+            self.connections.insert((source, target), Connection::default());
+        } else if rst {
+            self.connections.remove(&(target, source));
+            let opened = self.connections.remove(&(source, target));
+            return opened.is_none_or(|connection| connection.confirmed);
+        } else if fin {
             for key in [(source, target), (target, source)] {
-                if let Some(closed) = self.connections.get_mut(&key) {
-                    *closed += 1;
-                    if rst || *closed == 2 {
+                if let Some(connection) = self.connections.get_mut(&key) {
+                    connection.closed += 1;
+                    if connection.closed == 2 {
                         self.connections.remove(&key);
                     }
                 }
             }
+        } else if let Some(connection) = self.connections.get_mut(&(source, target)) {
+            connection.confirmed = true;
         }
+        true
     }
 
     /// Whether this packet is the one that a planned loss was waiting for.

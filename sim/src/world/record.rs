@@ -83,8 +83,8 @@ impl RunDigest {
     fn head(&mut self, tag: u8, at_ns: u64, a: usize, b: usize) {
         self.buffer.push(tag);
         self.buffer.extend(at_ns.to_le_bytes());
-        self.buffer.extend((a as u32).to_le_bytes());
-        self.buffer.extend((b as u32).to_le_bytes());
+        self.buffer.extend((a as u64).to_le_bytes());
+        self.buffer.extend((b as u64).to_le_bytes());
     }
 
     fn flush_if_full(&mut self) {

@@ -30,7 +30,7 @@ enum Moment {
 }
 
 impl Plans {
-    /// Adds a fault; gives its index, and its time if that is what it waits for.
+    /// Adds a fault; gives its index, and its time in nanoseconds if it waits for a time.
     pub(super) fn add(
         &mut self,
         planned: PlannedFault,
@@ -38,7 +38,7 @@ impl Plans {
     ) -> (usize, Option<u64>) {
         let plan_index = self.planned.len();
         let waits_for = match &planned.trigger {
-            Trigger::At { at_us } => Err(*at_us),
+            Trigger::At { at_us } => Err(at_us.saturating_mul(1_000)),
             Trigger::Point { host, name, nth } => {
                 Ok((Moment::Point { host: host_of(host), name: name.as_str().into() }, *nth))
             }
@@ -55,7 +55,7 @@ impl Plans {
                 self.armed.push(Armed { plan_index, moment, left: nth.max(1) });
                 (plan_index, None)
             }
-            Err(at_us) => (plan_index, Some(at_us)),
+            Err(due_ns) => (plan_index, Some(due_ns)),
         }
     }
 
