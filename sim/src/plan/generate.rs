@@ -262,9 +262,7 @@ impl Draw<'_> {
         };
         let fault = match family {
             Family::Freeze => Fault::Freeze { host: self.whom(&trigger), for_us },
-            Family::Crash => {
-                Fault::Crash { host: self.whom(&trigger), restart_after_us: for_us }
-            }
+            Family::Crash => Fault::Crash { host: self.whom(&trigger), restart_after_us: for_us },
             Family::Partition => Fault::Partition { a: vec![from], b: vec![to], for_us },
             Family::PartitionOneWay if self.is_heads() => {
                 Fault::PartitionOneWay { from: to, to: from, for_us }
@@ -322,8 +320,7 @@ mod tests {
     use super::*;
 
     fn plans() -> impl Iterator<Item = Plan> {
-        (0..2_000)
-            .map(|seed| Plan::generate(Seed(seed), &Design::default(), &Profile::default()))
+        (0..2_000).map(|seed| Plan::generate(Seed(seed), &Design::default(), &Profile::default()))
     }
 
     #[test]

@@ -113,10 +113,9 @@ impl Plan {
         }
         match self.tasks.iter().find(|task| !AGENTS.contains(&task.agent.as_str())) {
             None => Ok(()),
-            Some(task) => Err(PlanError::UnknownAgent {
-                name: task.agent.clone(),
-                known: AGENTS.join(", "),
-            }),
+            Some(task) => {
+                Err(PlanError::UnknownAgent { name: task.agent.clone(), known: AGENTS.join(", ") })
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::plan::Plan;
 use crate::report::terminal::runs_per_second;
+use crate::stack::Finding;
 use crate::sweep::{Outcome, Shown};
 
 /// What `holdover sweep --json` prints.
@@ -107,8 +108,8 @@ pub fn replay<'a>(shown: &'a Shown, file: Option<&'a Path>) -> ReplayReport<'a> 
     ReplayReport {
         file,
         plan: &shown.saved.plan,
-        invariant: finding.map(|finding| finding.class()),
-        explanation: finding.map(|finding| finding.explanation()),
+        invariant: finding.map(Finding::class),
+        explanation: finding.map(Finding::explanation),
         digest: hex::encode(shown.run.digest),
         same_digest: file.map(|_| shown.has_same_digest()),
         same_verdict: file.map(|_| shown.has_same_verdict()),

@@ -62,7 +62,8 @@ pub fn failure(shown: &Shown, saved_at: Option<&Path>) -> String {
     );
     match saved_at {
         Some(path) => {
-            let _ = writeln!(text, "saved as {0}\nreplay with: holdover replay {0}", path.display());
+            let _ =
+                writeln!(text, "saved as {0}\nreplay with: holdover replay {0}", path.display());
         }
         None => {
             let _ = writeln!(
@@ -122,8 +123,7 @@ fn milliseconds(us: u64) -> f64 {
 /// What a replay showed, beside what was saved; a seed has no file and nothing to compare.
 pub fn replay(shown: &Shown, file: Option<&Path>) -> String {
     let Shown { saved, run } = shown;
-    let mut text =
-        format!("plan\n{}\ntimeline\n{}\n", plan(&saved.plan), timeline::of(run));
+    let mut text = format!("plan\n{}\ntimeline\n{}\n", plan(&saved.plan), timeline::of(run));
     let verdict = run.finding.as_ref().map_or("all invariants held", |finding| finding.class());
     let _ = writeln!(text, "digest {}\nverdict {verdict}", hex::encode(run.digest));
     if file.is_none() {

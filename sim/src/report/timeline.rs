@@ -14,7 +14,9 @@ pub fn of(run: &Run) -> String {
         .records
         .iter()
         .filter(|record| subject.is_none_or(|subject| subject.concerns(&record.event)))
-        .map(|record| (record.at_ns, record.sequence, record.host.to_string(), record.event.to_string()));
+        .map(|record| {
+            (record.at_ns, record.sequence, record.host.to_string(), record.event.to_string())
+        });
     let last = run.records.last().map_or(0, |record| record.sequence);
     let faults = run.faults_fired.iter().map(|fired| {
         // A fault at the time of an event is shown before it.
@@ -40,7 +42,13 @@ pub fn of(run: &Run) -> String {
         previous_host = host;
     }
     if let Some(finding) = &run.finding {
-        let _ = writeln!(text, "  {:>10.3} ms  {:<11}  {}", run.simulated.as_secs_f64() * 1e3, "BROKEN", finding.explanation());
+        let _ = writeln!(
+            text,
+            "  {:>10.3} ms  {:<11}  {}",
+            run.simulated.as_secs_f64() * 1e3,
+            "BROKEN",
+            finding.explanation()
+        );
     }
     text
 }

@@ -35,11 +35,7 @@ impl Effect {
             Self::WebhookDestination => ("payments", "production", "webhook/account-418"),
             Self::Invoice => ("payments", "production", "invoices/account-418"),
         };
-        Target {
-            system: system.into(),
-            environment: environment.into(),
-            resource: resource.into(),
-        }
+        Target { system: system.into(), environment: environment.into(), resource: resource.into() }
     }
 
     fn method(self) -> &'static str {

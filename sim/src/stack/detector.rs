@@ -47,7 +47,9 @@ pub(super) async fn watch(worker: WorkerId, timing: Timing, suspicions: Unbounde
                 () = sleep_until(next) => break,
             }
         }
-        if heard_at.elapsed() > suspicion && suspicions.send(Signal::Suspect(worker.clone())).is_err() {
+        if heard_at.elapsed() > suspicion
+            && suspicions.send(Signal::Suspect(worker.clone())).is_err()
+        {
             return;
         }
     }

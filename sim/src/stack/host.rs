@@ -53,7 +53,7 @@ pub(super) async fn run<R: Role>(mut role: R, seat: Seat) {
     for (delay, signal) in begin {
         driver.timers.insert(signal, Instant::now() + delay);
     }
-    driver.step(|role, context, output| role.resume(context, output)).await;
+    driver.step(Role::resume).await;
     loop {
         let next = driver.timers.iter().min_by_key(|(_, due)| **due);
         let (signal, due) = match next {

@@ -70,9 +70,8 @@ pub fn install(world: &mut World, plan: &Plan) {
         host::run(Authority::new(), seat(Actor::Authority, &d, t))
     });
     let (d, t) = shared();
-    world.host_with("ledger", OPTIONS, move || {
-        host::run(Ledger::new(), seat(Actor::Ledger, &d, t))
-    });
+    world
+        .host_with("ledger", OPTIONS, move || host::run(Ledger::new(), seat(Actor::Ledger, &d, t)));
     let (d, t) = shared();
     world.host_with("destination", OPTIONS, move || {
         host::run(Destination::new(resources()), seat(Actor::Destination, &d, t))
@@ -129,9 +128,7 @@ fn brief(number: usize, plan: &Plan) -> (Brief, Vec<(Duration, Signal)>) {
     let begin = mine
         .iter()
         .enumerate()
-        .map(|(index, (_, task))| {
-            (Duration::from_micros(task.begin_at_us), Signal::Begin(index))
-        })
+        .map(|(index, (_, task))| (Duration::from_micros(task.begin_at_us), Signal::Begin(index)))
         .collect();
     let brief = Brief {
         id: AgentId::new(AGENTS[number]),

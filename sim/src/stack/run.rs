@@ -124,8 +124,7 @@ impl Watch {
 ///
 /// When the plan names a host that the reference system does not have.
 pub fn run(plan: &Plan) -> Result<Run, PlanError> {
-    let config =
-        WorldConfig { link: plan.link, steps_max: STEPS_MAX, ..WorldConfig::default() };
+    let config = WorldConfig { link: plan.link, steps_max: STEPS_MAX, ..WorldConfig::default() };
     let mut world = World::new(plan.seed, config);
     super::install(&mut world, plan);
     for planned in &plan.faults {

@@ -21,8 +21,7 @@ impl Store {
     /// Opens the log, or begins one, and gives its records in the order in which they were
     /// kept.
     pub(super) fn open<R: DeserializeOwned>() -> io::Result<(Self, Vec<R>)> {
-        let mut file =
-            OpenOptions::new().read(true).append(true).create(true).open(PATH)?;
+        let mut file = OpenOptions::new().read(true).append(true).create(true).open(PATH)?;
         file.sync_all()?;
         sync_dir("/")?;
         let mut bytes = Vec::new();

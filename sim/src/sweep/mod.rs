@@ -188,7 +188,11 @@ impl Sweep {
         let outcome = sweep.run();
         if let Some(failure) = outcome.failures.first() {
             let shown = outcome.show(failure);
-            panic!("{}\n{}", report::terminal::failure(&shown, None), report::terminal::summary(&outcome));
+            panic!(
+                "{}\n{}",
+                report::terminal::failure(&shown, None),
+                report::terminal::summary(&outcome)
+            );
         }
         println!("{}", report::terminal::summary(&outcome));
     }

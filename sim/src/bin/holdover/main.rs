@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use holdover_model::design::{Design, DesignError};
+use holdover_model::design::Design;
 
 /// Deterministic simulation testing of worker takeover and operation identity.
 #[derive(Parser)]
@@ -56,11 +56,8 @@ fn one_line(text: &str) -> String {
 
 /// A named design, or one from a file: whatever ends in `.toml` is a file.
 fn design(name: &str) -> Result<Design, Problem> {
-    if !Path::new(name).extension().is_some_and(|extension| extension == "toml") {
-        return Design::named(name).map_err(|error| match error {
-            DesignError::UnknownName { .. } => format!("--design: {error}, or FILE.toml").into(),
-            error => error.into(),
-        });
+    if Path::new(name).extension().is_none_or(|extension| extension != "toml") {
+        return Ok(Design::named(name).map_err(|error| format!("--design: {error}; or FILE.toml"))?);
     }
     let text = std::fs::read_to_string(name).map_err(|error| format!("{name}: {error}"))?;
     Ok(Design::from_toml(name, &text)?)

@@ -103,10 +103,9 @@ fn bar(sweep: &Sweep) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     }
-    let style = ProgressStyle::with_template(
-        "{bar:30} {pos}/{len} runs  {per_sec}  ETA {eta}  {msg}",
-    )
-    .expect("the template is a literal");
+    let style =
+        ProgressStyle::with_template("{bar:30} {pos}/{len} runs  {per_sec}  ETA {eta}  {msg}")
+            .expect("the template is a literal");
     ProgressBar::new(sweep.seeds.end - sweep.seeds.start).with_style(style)
 }
 

@@ -1,0 +1,200 @@
+//! The command line as a stranger uses it: exit codes, one-line errors, JSON, replay.
+//!
+//! It stands here and not in `tests/`, because cargo tells only a package's own tests where
+//! its binary is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn holdover(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_holdover"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A folder of this test's own, empty.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[track_caller]
+fn is_refused(folder: &Path, arguments: &[&str], parts: &[&str]) {
+    let output = holdover(folder, arguments);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+    assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
+    for part in parts {
+        assert!(error.contains(part), "{arguments:?}: no {part:?} in {error}");
+    }
+}
+
+#[test]
+fn a_safe_design_holds() {
+    let folder = folder();
+    let output = holdover(folder.path(), &["sweep", "--seeds", "50"]);
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{out}");
+    let first = out.lines().next().unwrap();
+    for part in [env!("CARGO_PKG_VERSION"), "push-before-ready", "0..50", "faults_max=6"] {
+        assert!(first.contains(part), "no {part} in {first}");
+    }
+    let last = out.lines().last().unwrap();
+    for part in ["50 runs", "events", "runs per second", "6.000 %", "3/N"] {
+        assert!(last.contains(part), "no {part} in {last}");
+    }
+    assert!(out.contains("no-stale-effect"));
+    assert!(!folder.path().join("seeds").exists(), "nothing failed, so nothing is saved");
+}
+
+#[test]
+fn an_unsafe_design_fails_and_its_plan_replays() {
+    let folder = folder();
+    let output = holdover(folder.path(), &["sweep", "--seeds", "200", "--design", "highest-seen"]);
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{out}");
+    for part in ["FAILED no-stale-effect", "fault: ", "timeline", "EFFECT", "BROKEN"] {
+        assert!(out.contains(part), "no {part:?} in {out}");
+    }
+    let command = out.lines().find_map(|line| line.strip_prefix("replay with: holdover ")).unwrap();
+    let arguments: Vec<_> = command.split(' ').collect();
+    let replay = holdover(folder.path(), &arguments);
+    let out = text(&replay.stdout);
+    assert_eq!(replay.status.code(), Some(1), "{out}");
+    assert!(out.contains("verdict no-stale-effect"), "{out}");
+    assert!(out.contains("same digest, same verdict"), "{out}");
+}
+
+#[test]
+fn two_processes_and_any_number_of_jobs_agree() {
+    let folder = folder();
+    let digest = |jobs: &str| {
+        let output = holdover(folder.path(), &["sweep", "--seeds", "60", "--jobs", jobs, "--json"]);
+        json(&output)["digest"].as_str().unwrap().to_owned()
+    };
+    let first = digest("1");
+    assert_eq!(first.len(), 64);
+    assert_eq!(first, digest("1"));
+    assert_eq!(first, digest("2"));
+}
+
+#[test]
+fn json_has_what_it_promises() {
+    let folder = folder();
+    let arguments = ["sweep", "--seeds", "80..90", "--design", "highest-seen", "--json"];
+    let output = holdover(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(1));
+    let report = json(&output);
+    assert_eq!(report["design"], "highest-seen");
+    assert_eq!(report["runs"], 10);
+    assert!(report["events"].as_u64().unwrap() > 100);
+    assert!(report["runs_per_second"].as_f64().unwrap() > 0.0);
+    let failure = &report["failures"][0];
+    assert_eq!(failure["invariant"], "no-stale-effect");
+    assert!((80..90).contains(&failure["seed"].as_u64().unwrap()));
+    let saved = failure["saved"].as_str().unwrap();
+
+    let replay = holdover(folder.path(), &["replay", saved, "--json"]);
+    assert_eq!(replay.status.code(), Some(1));
+    let replay = json(&replay);
+    assert_eq!(replay["digest"], failure["digest"]);
+    assert_eq!(replay["same_digest"], true);
+    assert_eq!(replay["same_verdict"], true);
+    assert_eq!(replay["invariant"], "no-stale-effect");
+}
+
+#[test]
+fn a_seed_replays_without_a_file() {
+    let folder = folder();
+    let safe = holdover(folder.path(), &["replay", "82"]);
+    assert_eq!(safe.status.code(), Some(0));
+    assert!(text(&safe.stdout).contains("all invariants held"));
+    let unsafe_ = holdover(folder.path(), &["replay", "82", "--design", "highest-seen"]);
+    assert_eq!(unsafe_.status.code(), Some(1));
+    assert!(text(&unsafe_.stdout).contains("verdict no-stale-effect"));
+}
+
+#[test]
+fn a_design_can_come_from_a_file() {
+    let folder = folder();
+    let design = folder.path().join("ours.toml");
+    fs::write(&design, "name = \"ours\"\n[fence]\nenforced-at = \"adapter\"\n").unwrap();
+    let output = holdover(folder.path(), &["sweep", "--seeds", "3", "--design", "ours.toml"]);
+    assert!(text(&output.stdout).contains("design=ours"));
+}
+
+#[test]
+fn wrong_input_is_refused_in_one_line() {
+    let folder = folder();
+    let here = folder.path();
+    is_refused(here, &["sweep", "--design", "perfect"], &["perfect", "push-before-ready"]);
+    is_refused(here, &["sweep", "--seeds", "9..3"], &["9..3", "reversed", "3..9"]);
+    is_refused(here, &["sweep", "--seeds", "lots"], &["lots", "N or A..B"]);
+    is_refused(here, &["sweep", "--jobs", "0"], &["--jobs 0"]);
+    is_refused(here, &["sweep", "--design", "no.toml"], &["no.toml"]);
+    is_refused(here, &["replay", "no-such-file.toml"], &["no-such-file.toml"]);
+    is_refused(here, &["replay", "seed.toml", "--design", "highest-seen"], &["--design"]);
+    fs::write(here.join("wrong.toml"), "name = \"x\"\n[fence]\ncheck = \"sometimes\"\n").unwrap();
+    is_refused(here, &["sweep", "--design", "wrong.toml"], &["wrong.toml", "line 3", "sometimes"]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_noticed_before_the_sweep() {
+    let folder = folder();
+    let file = folder.path().join("occupied");
+    fs::write(&file, "precious").unwrap();
+    for save in ["occupied", "occupied/below"] {
+        let arguments = ["sweep", "--seeds", "100000000", "--save", save];
+        is_refused(folder.path(), &arguments, &[save, "is not a folder"]);
+    }
+    assert_eq!(fs::read_to_string(file).unwrap(), "precious");
+}
+
+fn saved_plan(folder: &Path) -> PathBuf {
+    let arguments = ["sweep", "--seeds", "82..83", "--design", "highest-seen", "--json"];
+    let report = json(&holdover(folder, &arguments));
+    folder.join(report["failures"][0]["saved"].as_str().unwrap())
+}
+
+#[test]
+fn a_damaged_or_truncated_plan_is_refused_and_kept() {
+    let folder = folder();
+    let path = saved_plan(folder.path());
+    let whole = fs::read_to_string(&path).unwrap();
+    let name = path.to_str().unwrap();
+    for damaged in [
+        whole[..whole.len() / 2].to_owned(),
+        String::new(),
+        "\u{0}\u{1}garbage".to_owned(),
+        whole.replacen("seed = 82", "seed = 83", 1),
+        whole.replacen("format = 1", "format = 99", 1),
+    ] {
+        fs::write(&path, &damaged).unwrap();
+        is_refused(folder.path(), &["replay", name], &[name]);
+        assert_eq!(fs::read_to_string(&path).unwrap(), damaged, "a replay writes nothing");
+    }
+    fs::write(&path, [0xff, 0xfe]).unwrap();
+    is_refused(folder.path(), &["replay", name], &[name]);
+}
+
+#[test]
+fn a_second_sweep_overwrites_nothing() {
+    let folder = folder();
+    let path = saved_plan(folder.path());
+    fs::write(&path, "precious").unwrap();
+    let again = saved_plan(folder.path());
+    assert_ne!(again, path);
+    assert_eq!(fs::read_to_string(path).unwrap(), "precious");
+}
