@@ -66,7 +66,11 @@ impl Core {
                 let host = self.host_of(host);
                 if !self.hosts[host].is_down() {
                     self.hosts[host].frozen += 1;
-                    self.interrupt(host);
+                    if self.running == Some(host) {
+                        self.hosts[host].cut_off = true;
+                        self.cut_off.push(host);
+                        self.interrupt(host);
+                    }
                 }
             }
             Fault::Crash { host, .. } => self.crash(self.host_of(host)),
@@ -122,8 +126,8 @@ impl Core {
         for waker in state.thaw_wakers.drain(..) {
             waker.wake();
         }
-        for packet in std::mem::take(&mut state.outbox) {
-            self.dispatch(packet);
+        for (to, packet) in std::mem::take(&mut state.outbox) {
+            self.dispatch((host, to), packet);
         }
         self.timers_due(host);
         self.mark_ready(host);

@@ -36,8 +36,11 @@ pub(super) struct Host {
     pub(super) frozen: u32,
     /// It is in the list of those to be run at this instant.
     pub(super) ready: bool,
-    /// What it wrote while frozen.
-    pub(super) outbox: VecDeque<Packet>,
+    /// It was frozen in the middle of a task, and all that its sockets emit next is the
+    /// doing of the rest of that task.
+    pub(super) cut_off: bool,
+    /// What it wrote while frozen, and to whom.
+    pub(super) outbox: VecDeque<(usize, Packet)>,
     /// What arrived for it while it was down, and from whom.
     pub(super) inbox: VecDeque<(usize, Packet)>,
     /// Who waits at a point for the end of a freeze.
@@ -67,6 +70,7 @@ impl Host {
             crashes: 0,
             frozen: 0,
             ready: false,
+            cut_off: false,
             outbox: VecDeque::new(),
             inbox: VecDeque::new(),
             thaw_wakers: Vec::new(),

@@ -306,9 +306,6 @@ impl World {
             self.bury_crashed();
             let next = {
                 let mut core = self.core.borrow_mut();
-                if core.unsent {
-                    core.flush();
-                }
                 if core.stopped {
                     return Some(RunEnd::Stopped);
                 }
@@ -317,17 +314,19 @@ impl World {
                 }
                 core.next_ready()
             };
-            let Some(host) = next else {
-                // The last flush may have crashed somebody.
-                if self.core.borrow().crashed.is_empty() {
-                    return None;
+            if let Some(host) = next {
+                if let Some(message) = self.run_host(host) {
+                    let host = self.core.borrow().hosts[host].name.to_string();
+                    return Some(RunEnd::Panicked { host, message });
                 }
                 continue;
-            };
-            if let Some(message) = self.run_host(host) {
-                let host = self.core.borrow().hosts[host].name.to_string();
-                return Some(RunEnd::Panicked { host, message });
             }
+            let mut core = self.core.borrow_mut();
+            if !core.unsent {
+                return None;
+            }
+            core.flush();
+            core.mark_ready_woken();
         }
     }
 
@@ -354,10 +353,11 @@ impl World {
             drop(self.core.borrow_mut().scratch_disk.take());
         }
         let mut core = self.core.borrow_mut();
-        core.flush();
         core.running = None;
-        if core.stopped || core.hosts[host].was_woken() {
-            // It was interrupted, or it sent something to itself.
+        core.unsent = true;
+        core.ran.push(host);
+        if core.stopped {
+            // It was interrupted and has more to do if the run goes on.
             core.mark_ready(host);
         }
         let panic = context::take_panic();
@@ -367,8 +367,8 @@ impl World {
 
     /// Drops the processes of crashed hosts such that their peers notice nothing.
     fn bury_crashed(&mut self) {
-        let crashed = std::mem::take(&mut self.core.borrow_mut().crashed);
-        for host in crashed {
+        loop {
+            let Some(host) = self.core.borrow_mut().crashed.pop() else { return };
             let Some(process) = self.machines[host].process.take() else { continue };
             let (address, connections) = {
                 let mut core = self.core.borrow_mut();
