@@ -353,6 +353,45 @@ fn another_seed_or_another_workload_gives_another_digest() {
 }
 
 #[test]
+fn another_process_gets_the_same_digest() {
+    let arguments = ["--exact", "the_digest_is_printed", "--nocapture"];
+    let this_test = std::env::current_exe().unwrap();
+    let output = std::process::Command::new(this_test).args(arguments).output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert!(printed.contains(&format!("{:?}", digest(5, 10))), "{printed}");
+}
+
+#[test]
+fn the_digest_is_printed() {
+    println!("{:?}", digest(5, 10));
+}
+
+#[test]
+fn hosts_that_share_a_channel_wake_each_other_at_once() {
+    let mut world = new_world(1);
+    let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
+    let received_at = Rc::new(Cell::new(0));
+    let slot = Rc::clone(&received_at);
+    let receiver = Rc::new(RefCell::new(Some(receiver)));
+    world.host_with("receiver", REGISTERED, move || {
+        let (receiver, slot) = (receiver.take(), Rc::clone(&slot));
+        async move {
+            receiver.unwrap().recv().await.unwrap();
+            slot.set(holdover::time::unix_now().unix_ns - world::START_UNIX_NS);
+        }
+    });
+    world.host_with("sender", REGISTERED, move || {
+        let sender = sender.clone();
+        async move {
+            holdover::time::sleep(Duration::from_millis(7)).await;
+            sender.send(()).unwrap();
+        }
+    });
+    assert_eq!(world.run_for(Duration::from_secs(1)), RunEnd::Idle);
+    assert_eq!(received_at.get(), 7_000_000);
+}
+
+#[test]
 fn worlds_run_in_parallel_on_threads_of_their_own() {
     let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(|| digest(5, 10))).collect();
     let here = digest(5, 10);

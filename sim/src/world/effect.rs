@@ -88,7 +88,7 @@ impl Core {
             Fault::LoseResponse { from, to } => self.lose(from, to, Half::Response),
             Fault::Delay { from, to, extra_us, .. } => {
                 let (from, to) = (self.host_of(from), self.host_of(to));
-                self.network.link(from, to).extra_ns += extra_us * 1_000;
+                self.network.link(from, to).extra_ns += extra_ns(*extra_us);
             }
         }
     }
@@ -109,7 +109,7 @@ impl Core {
             Fault::LoseRequest { .. } | Fault::LoseResponse { .. } => {}
             Fault::Delay { from, to, extra_us, .. } => {
                 let (from, to) = (self.host_of(from), self.host_of(to));
-                self.network.link(from, to).extra_ns -= extra_us * 1_000;
+                self.network.link(from, to).extra_ns -= extra_ns(*extra_us);
             }
         }
     }
@@ -195,4 +195,9 @@ impl Core {
         }
         pairs
     }
+}
+
+/// Far beyond any run, and small enough that many of them can be added.
+fn extra_ns(extra_us: u64) -> u64 {
+    extra_us.saturating_mul(1_000).min(u64::MAX >> 20)
 }

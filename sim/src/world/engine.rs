@@ -65,8 +65,6 @@ pub(crate) struct Core {
     net: Option<EnterGuard>,
     /// Hosts to be run at this instant, in this order.
     pub(super) ready: VecDeque<usize>,
-    /// Hosts that were run since they were last looked at by `mark_ready_woken`.
-    pub(super) ran: Vec<usize>,
     /// The host whose code runs right now.
     pub(super) running: Option<usize>,
     /// Sockets may have something to send.
@@ -106,7 +104,6 @@ impl Core {
             layout: Some(Net::with_config(sockets())),
             net: None,
             ready: VecDeque::new(),
-            ran: Vec::new(),
             running: None,
             unsent: false,
             plans: Plans::default(),
@@ -201,15 +198,14 @@ impl Core {
         None
     }
 
-    /// Marks those hosts as ready that were woken by what they sent to themselves.
-    pub(super) fn mark_ready_woken(&mut self) {
-        let mut ran = std::mem::take(&mut self.ran);
-        for host in ran.drain(..) {
+    /// Marks the hosts as ready that were woken by other means than the happenings of this
+    /// instant: by what they sent to themselves, or through a channel from another host.
+    pub(super) fn mark_woken(&mut self) {
+        for host in 0..self.hosts.len() {
             if self.hosts[host].was_woken() {
                 self.mark_ready(host);
             }
         }
-        self.ran = ran;
     }
 
     /// Ends the current run of a host before its next task is polled.

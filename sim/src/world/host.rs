@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -24,7 +25,7 @@ pub(super) type Boot = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()>>>>;
 pub(super) struct Host {
     pub(super) name: Arc<str>,
     pub(super) id: HostId,
-    pub(super) address: std::net::IpAddr,
+    pub(super) address: IpAddr,
     /// Its code uses tokio's timers directly, so it has to be run again and again.
     pub(super) plain_timers: bool,
     pub(super) disk: Fs,
@@ -59,13 +60,19 @@ pub(super) struct ProcessView {
 }
 
 impl Host {
-    pub(super) fn new(name: &str, id: HostId, address: std::net::IpAddr, plain: bool) -> Self {
+    pub(super) fn new(
+        name: &str,
+        id: HostId,
+        address: IpAddr,
+        plain_timers: bool,
+        disk_seed: u64,
+    ) -> Self {
         Self {
             name: name.into(),
             id,
             address,
-            plain_timers: plain,
-            disk: Fs::builder().sync_probability(0.0).build(),
+            plain_timers,
+            disk: Fs::builder().sync_probability(0.0).seed(disk_seed).build(),
             boots: 0,
             crashes: 0,
             frozen: 0,

@@ -7,8 +7,16 @@
 //! * [`World`] adds hosts, plans faults and runs.
 //! * [`emit`], [`host_name`], [`random`] are for the code on the hosts.
 //!
-//! Hosts talk over the network and nothing else. A channel between two hosts would be
-//! invisible to the engine, and so would be whom it wakes.
+//! # What the code on the hosts has to keep to
+//!
+//! * Sockets, files and timers come from [`net`](crate::net), [`fs`](crate::fs) and
+//!   [`time`](crate::time) or `tokio::time`; randomness from [`random`].
+//! * `select!` is `biased`: the order in which it polls otherwise comes from the operating
+//!   system, and tokio lets nobody seed it.
+//! * No threads, and so no `spawn_blocking`: they run in real time.
+//! * A task that never waits keeps its host, and with it the world, from ever being idle.
+//!
+//! Hosts that share memory can wake each other; that takes no time and no fault can stop it.
 
 mod clock;
 pub(crate) mod context;
@@ -30,6 +38,7 @@ use std::time::Duration;
 
 use holdover_model::event::Event;
 use rand_chacha::ChaCha8Rng;
+use rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
 use turmoil_fs::Fs;
 use turmoil_net::netstat;
@@ -180,7 +189,8 @@ impl World {
         let id = layout.add_host(name);
         let address = layout.lookup(name);
         core.network.add_host(address);
-        core.hosts.push(Host::new(name, id, address, options.plain_timers));
+        let disk_seed = core.seed.stream(&format!("disk of {name}")).next_u64();
+        core.hosts.push(Host::new(name, id, address, options.plain_timers, disk_seed));
         self.machines.push(Machine { boot: Box::new(move || Box::pin(boot())), process: None });
     }
 
@@ -326,7 +336,7 @@ impl World {
                 return None;
             }
             core.flush();
-            core.mark_ready_woken();
+            core.mark_woken();
         }
     }
 
@@ -355,7 +365,6 @@ impl World {
         let mut core = self.core.borrow_mut();
         core.running = None;
         core.unsent = true;
-        core.ran.push(host);
         if core.stopped {
             // It was interrupted and has more to do if the run goes on.
             core.mark_ready(host);

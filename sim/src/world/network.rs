@@ -132,7 +132,8 @@ impl Network {
         let latencies =
             link.latencies.get_or_insert_with(|| seed.stream(&format!("latency {from} -> {to}")));
         let latency_us = between(latencies, profile.latency_us_min, profile.latency_us_max);
-        let at_ns = now_ns + latency_us * 1_000 + link.extra_ns;
+        let travels_ns = latency_us.saturating_mul(1_000).saturating_add(link.extra_ns);
+        let at_ns = now_ns.saturating_add(travels_ns);
         link.last_arrival_ns = link.last_arrival_ns.max(at_ns);
         Fate::Arrives { at_ns: link.last_arrival_ns, packet }
     }
