@@ -30,8 +30,8 @@ impl Core {
         let fired = FiredFault { at_ns: self.now_ns, plan_index, fault: fault.clone() };
         self.digest.fault(&fired);
         self.fired.push(fired);
-        self.begin(&fault);
-        if let Some(lasts_us) = fault.lasts_us() {
+        let took_hold = self.begin(&fault);
+        if let (true, Some(lasts_us)) = (took_hold, fault.lasts_us()) {
             let id = self.next_active;
             self.next_active += 1;
             let ends_ns = self.now_ns.saturating_add(lasts_us.saturating_mul(1_000));
@@ -60,19 +60,10 @@ impl Core {
         }
     }
 
-    fn begin(&mut self, fault: &Fault) {
+    /// Tells whether there was anything for the fault to take hold of.
+    fn begin(&mut self, fault: &Fault) -> bool {
         match fault {
-            Fault::Freeze { host, .. } => {
-                let host = self.host_of(host);
-                if !self.hosts[host].is_down() {
-                    self.hosts[host].frozen += 1;
-                    if self.running == Some(host) {
-                        self.hosts[host].cut_off = true;
-                        self.cut_off.push(host);
-                        self.interrupt(host);
-                    }
-                }
-            }
+            Fault::Freeze { host, .. } => return self.freeze(self.host_of(host)),
             Fault::Crash { host, .. } => self.crash(self.host_of(host)),
             Fault::Partition { a, b, .. } => {
                 for (from, to) in self.pairs(a, b) {
@@ -91,6 +82,7 @@ impl Core {
                 self.network.link(from, to).extra_ns += extra_ns(*extra_us);
             }
         }
+        true
     }
 
     fn end(&mut self, fault: &Fault) {
@@ -114,11 +106,22 @@ impl Core {
         }
     }
 
+    fn freeze(&mut self, host: usize) -> bool {
+        let state = &mut self.hosts[host];
+        if state.is_down() {
+            return false;
+        }
+        state.frozen += 1;
+        if self.running == Some(host) {
+            state.cut_off = true;
+            self.cut_off.push(host);
+            self.interrupt(host);
+        }
+        true
+    }
+
     fn thaw(&mut self, host: usize) {
         let state = &mut self.hosts[host];
-        if state.frozen == 0 {
-            return; // It crashed meanwhile.
-        }
         state.frozen -= 1;
         if state.frozen > 0 {
             return;

@@ -153,7 +153,10 @@ impl Core {
 
     // What happens.
 
-    pub(super) fn happen(&mut self, what: Happening) {
+    /// Lets the next thing happen that happens at this time; `false` if there is none.
+    pub(super) fn happen_at(&mut self, at_ns: u64) -> bool {
+        let Some(what) = self.queue.pop_at(at_ns) else { return false };
+        self.steps += 1;
         match what {
             Happening::Arrival { from, to, packet } => self.arrive(from, to, packet),
             Happening::Timers { host } => {
@@ -176,6 +179,7 @@ impl Core {
             Happening::FaultEnds { id } => self.fault_ends(id),
             Happening::Heal => self.heal(),
         }
+        true
     }
 
     /// The host will be run at this instant, if it can run.

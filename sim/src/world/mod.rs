@@ -242,6 +242,8 @@ impl World {
     /// Ends all faults now: frozen hosts thaw, crashed ones restart, partitions and delays
     /// end, and what is planned so far and still waits never strikes.
     pub fn heal(&mut self) {
+        // A run may have been stopped in the very moment of a crash.
+        self.bury_crashed();
         self.core.borrow_mut().heal();
     }
 
@@ -293,19 +295,22 @@ impl World {
             if let Some(end) = self.settle() {
                 return end;
             }
-            let mut core = core.borrow_mut();
-            let Some(at_ns) = core.queue.next_at_ns() else { return RunEnd::Idle };
-            if at_ns > deadline_ns {
-                core.now_ns = core.now_ns.max(deadline_ns);
-                return RunEnd::Deadline;
-            }
-            if core.steps >= self.config.steps_max {
-                return RunEnd::OutOfSteps;
-            }
-            core.now_ns = at_ns;
-            while let Some(what) = core.queue.pop_at(at_ns) {
-                core.steps += 1;
-                core.happen(what);
+            let at_ns = {
+                let mut core = core.borrow_mut();
+                let Some(at_ns) = core.queue.next_at_ns() else { return RunEnd::Idle };
+                if at_ns > deadline_ns {
+                    core.now_ns = core.now_ns.max(deadline_ns);
+                    return RunEnd::Deadline;
+                }
+                if core.steps >= self.config.steps_max {
+                    return RunEnd::OutOfSteps;
+                }
+                core.now_ns = at_ns;
+                at_ns
+            };
+            while core.borrow_mut().happen_at(at_ns) {
+                // Before anything else happens, such as a restart at the same instant.
+                self.bury_crashed();
             }
         }
     }
