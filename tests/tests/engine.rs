@@ -312,6 +312,22 @@ fn an_observer_sees_every_event_and_can_stop_the_run() {
 }
 
 #[test]
+fn an_observer_that_takes_part_is_refused() {
+    let mut world = new_world(1);
+    world.host("worker", || async { world::emit(an_event()) });
+    world.observe(|_| {
+        world::emit(an_event());
+        ControlFlow::Continue(())
+    });
+    match world.run_for(Duration::from_secs(1)) {
+        RunEnd::Panicked { message, .. } => {
+            assert!(message.starts_with("an observer must not emit"), "{message}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
 fn a_run_that_does_not_settle_ends_when_its_steps_are_used_up() {
     let config = WorldConfig { steps_max: 1_000, ..WorldConfig::default() };
     let mut world = World::new(Seed(1), config);

@@ -222,8 +222,8 @@ impl World {
     /// Shows every record to `observer`, in order, at the moment when it is emitted.
     ///
     /// `Break` ends the run: the task that emitted the record goes on to its next await and
-    /// nothing else runs. An observer is not part of the simulation; what it does there,
-    /// such as emitting, has no effect.
+    /// nothing else runs. An observer looks on from outside: if it emits, waits or asks for
+    /// the time, it panics.
     pub fn observe(&mut self, observer: impl FnMut(&Record) -> ControlFlow<()> + 'static) {
         self.core.borrow_mut().observers.push(Box::new(observer));
     }
