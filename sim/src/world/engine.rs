@@ -217,7 +217,7 @@ impl Core {
         if self.running == Some(host)
             && let Some(process) = &self.hosts[host].process
         {
-            process.idle.interrupt();
+            process.idle.end_run();
         }
     }
 
