@@ -220,6 +220,43 @@ fn a_crash_is_silent_until_the_host_is_back() {
 }
 
 #[test]
+fn a_crash_with_an_immediate_restart_is_silent_too() {
+    let mut scene = Scene::new();
+    scene.host("server", serve);
+    scene.host("client", |diary| async move {
+        let mut stream = TcpStream::connect("server:80").await.unwrap();
+        let silence = holdover::time::timeout(Duration::from_secs(1), stream.read_u8()).await;
+        diary.note(if silence.is_err() { "silence" } else { "noise" });
+        ask_once(diary).await;
+    });
+    scene.at(100, crash("server", 0));
+    scene.run();
+    assert_eq!(
+        scene.diary.entries(),
+        [(1_010, "silence".into()), (1_025, "served".into()), (1_030, "answered".into())],
+    );
+}
+
+#[test]
+fn a_freeze_ends_with_the_process_that_it_held() {
+    let mut scene = Scene::new();
+    scene.host("worker", |diary| async move {
+        diary.note("booted");
+        holdover::time::sleep(Duration::from_millis(50)).await;
+        diary.note("worked");
+    });
+    scene.at(10, freeze("worker", 2_000));
+    scene.at(100, crash("worker", 100));
+    // Nobody is there to be frozen, and so nobody is when it is back.
+    scene.at(150, freeze("worker", 2_000));
+    // The end of neither may end this one.
+    scene.at(210, freeze("worker", 5_000));
+    scene.run();
+    let expected = [(0, "booted"), (200, "booted"), (5_210, "worked")];
+    assert_eq!(scene.diary.entries(), expected.map(|(at, what)| (at, what.to_owned())));
+}
+
+#[test]
 fn what_is_sent_to_a_host_that_is_down_waits_until_it_is_up() {
     let mut scene = Scene::new();
     scene.host("server", serve);

@@ -362,6 +362,27 @@ fn what_was_written_before_an_event_leaves_and_what_comes_after_it_stays() {
 }
 
 #[test]
+fn a_connection_dropped_right_after_an_event_that_froze_the_host_is_dropped_at_the_thaw() {
+    let (mut world, diary) = (new_world(), Diary::default());
+    add(&mut world, "worker", &diary, |_| async {
+        let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
+        let (mut stream, _) = listener.accept().await.unwrap();
+        stream.read_u8().await.unwrap();
+        world::emit(fence_advanced(1));
+        // With a byte unread, so the socket says goodbye with a reset.
+        drop(stream);
+    });
+    add(&mut world, "client", &diary, |diary| async move {
+        let mut stream = TcpStream::connect("worker:80").await.unwrap();
+        stream.write_all(b"xy").await.unwrap();
+        diary.note(format!("{:?}", stream.read_u8().await.unwrap_err().kind()));
+    });
+    plan(&mut world, at_event(1, None), freeze("worker"));
+    run(&mut world);
+    assert_eq!(diary.entries(), [(1_020, "ConnectionReset".to_owned())]);
+}
+
+#[test]
 fn events_of_other_hosts_count_only_if_no_host_is_named() {
     for (host, fired) in [(None, 1), (Some("quiet"), 0)] {
         let (mut world, diary) = (new_world(), Diary::default());

@@ -22,8 +22,10 @@ thread_local! {
 pub(crate) fn with_current<R>(f: impl FnOnce(&mut Core, usize) -> R) -> Option<R> {
     CURRENT.with_borrow(|current| {
         let (core, host) = current.as_ref()?;
-        // A world that is busy is being observed: observers are outside of the simulation.
-        let mut core = core.try_borrow_mut().ok()?;
+        let mut core = core.try_borrow_mut().expect(
+            "an observer must not emit, wait or ask for the time: it looks on from outside, \
+             and all that it may know is in the record",
+        );
         Some(f(&mut core, *host))
     })
 }

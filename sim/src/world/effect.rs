@@ -30,8 +30,8 @@ impl Core {
         let fired = FiredFault { at_ns: self.now_ns, plan_index, fault: fault.clone() };
         self.digest.fault(&fired);
         self.fired.push(fired);
-        self.begin(&fault);
-        if let Some(lasts_us) = fault.lasts_us() {
+        let took_hold = self.begin(&fault);
+        if let (true, Some(lasts_us)) = (took_hold, fault.lasts_us()) {
             let id = self.next_active;
             self.next_active += 1;
             let ends_ns = self.now_ns.saturating_add(lasts_us.saturating_mul(1_000));
@@ -60,15 +60,10 @@ impl Core {
         }
     }
 
-    fn begin(&mut self, fault: &Fault) {
+    /// Tells whether there was anything for the fault to take hold of.
+    fn begin(&mut self, fault: &Fault) -> bool {
         match fault {
-            Fault::Freeze { host, .. } => {
-                let host = self.host_of(host);
-                if !self.hosts[host].is_down() {
-                    self.hosts[host].frozen += 1;
-                    self.interrupt(host);
-                }
-            }
+            Fault::Freeze { host, .. } => return self.freeze(self.host_of(host)),
             Fault::Crash { host, .. } => self.crash(self.host_of(host)),
             Fault::Partition { a, b, .. } => {
                 for (from, to) in self.pairs(a, b) {
@@ -84,9 +79,10 @@ impl Core {
             Fault::LoseResponse { from, to } => self.lose(from, to, Half::Response),
             Fault::Delay { from, to, extra_us, .. } => {
                 let (from, to) = (self.host_of(from), self.host_of(to));
-                self.network.link(from, to).extra_ns += extra_us * 1_000;
+                self.network.link(from, to).extra_ns += extra_ns(*extra_us);
             }
         }
+        true
     }
 
     fn end(&mut self, fault: &Fault) {
@@ -105,16 +101,27 @@ impl Core {
             Fault::LoseRequest { .. } | Fault::LoseResponse { .. } => {}
             Fault::Delay { from, to, extra_us, .. } => {
                 let (from, to) = (self.host_of(from), self.host_of(to));
-                self.network.link(from, to).extra_ns -= extra_us * 1_000;
+                self.network.link(from, to).extra_ns -= extra_ns(*extra_us);
             }
         }
     }
 
+    fn freeze(&mut self, host: usize) -> bool {
+        let state = &mut self.hosts[host];
+        if state.is_down() {
+            return false;
+        }
+        state.frozen += 1;
+        if self.running == Some(host) {
+            state.cut_off = true;
+            self.cut_off.push(host);
+            self.interrupt(host);
+        }
+        true
+    }
+
     fn thaw(&mut self, host: usize) {
         let state = &mut self.hosts[host];
-        if state.frozen == 0 {
-            return; // It crashed meanwhile.
-        }
         state.frozen -= 1;
         if state.frozen > 0 {
             return;
@@ -122,8 +129,8 @@ impl Core {
         for waker in state.thaw_wakers.drain(..) {
             waker.wake();
         }
-        for packet in std::mem::take(&mut state.outbox) {
-            self.dispatch(packet);
+        for (to, packet) in std::mem::take(&mut state.outbox) {
+            self.dispatch((host, to), packet);
         }
         self.timers_due(host);
         self.mark_ready(host);
@@ -191,4 +198,9 @@ impl Core {
         }
         pairs
     }
+}
+
+/// Far beyond any run, and small enough that many of them can be added.
+fn extra_ns(extra_us: u64) -> u64 {
+    extra_us.saturating_mul(1_000).min(u64::MAX >> 20)
 }

@@ -77,6 +77,8 @@ pub(crate) struct Core {
     pub(super) fired: Vec<FiredFault>,
     /// Crashed hosts whose process still has to be dropped.
     pub(super) crashed: Vec<usize>,
+    /// Hosts that were frozen while they ran, until what they wrote since then is collected.
+    pub(super) cut_off: Vec<usize>,
     /// Stands in for the disk of a crashed host whose task still runs.
     pub(super) scratch_disk: Option<FsEnterGuard>,
     pub(super) records: Vec<Record>,
@@ -110,6 +112,7 @@ impl Core {
             next_active: 0,
             fired: Vec::new(),
             crashed: Vec::new(),
+            cut_off: Vec::new(),
             scratch_disk: None,
             records: Vec::new(),
             observers: Vec::new(),
@@ -150,7 +153,10 @@ impl Core {
 
     // What happens.
 
-    pub(super) fn happen(&mut self, what: Happening) {
+    /// Lets the next thing happen that happens at this time; `false` if there is none.
+    pub(super) fn happen_at(&mut self, at_ns: u64) -> bool {
+        let Some(what) = self.queue.pop_at(at_ns) else { return false };
+        self.steps += 1;
         match what {
             Happening::Arrival { from, to, packet } => self.arrive(from, to, packet),
             Happening::Timers { host } => {
@@ -173,6 +179,7 @@ impl Core {
             Happening::FaultEnds { id } => self.fault_ends(id),
             Happening::Heal => self.heal(),
         }
+        true
     }
 
     /// The host will be run at this instant, if it can run.
@@ -195,12 +202,22 @@ impl Core {
         None
     }
 
+    /// Marks the hosts as ready that were woken by other means than the happenings of this
+    /// instant: by what they sent to themselves, or through a channel from another host.
+    pub(super) fn mark_woken(&mut self) {
+        for host in 0..self.hosts.len() {
+            if self.hosts[host].was_woken() {
+                self.mark_ready(host);
+            }
+        }
+    }
+
     /// Ends the current run of a host before its next task is polled.
     pub(super) fn interrupt(&mut self, host: usize) {
         if self.running == Some(host)
             && let Some(process) = &self.hosts[host].process
         {
-            process.idle.interrupt();
+            process.idle.end_run();
         }
     }
 
@@ -227,40 +244,42 @@ impl Core {
         let mut egress = std::mem::take(&mut self.egress);
         self.net().egress_all(&mut egress);
         for packet in egress.drain(..) {
-            if let Some((from, to)) = self.network.ends(&packet)
-                && network::carries_data(&packet)
-                && !self.hosts[from].is_down()
-            {
+            let Some(ends @ (from, to)) = self.network.ends(&packet) else { continue };
+            if network::carries_data(&packet) && !self.hosts[from].is_down() {
                 for plan_index in self.plans.at_packet(from, to) {
                     self.strike_now(plan_index);
                 }
             }
-            self.dispatch(packet);
+            self.dispatch(ends, packet);
         }
         self.egress = egress;
+        if self.running.is_none() {
+            for host in self.cut_off.drain(..) {
+                self.hosts[host].cut_off = false;
+            }
+        }
     }
 
     /// Decides about a packet that is about to leave its host.
-    pub(super) fn dispatch(&mut self, packet: Packet) {
-        let Some(ends @ (from, _)) = self.network.ends(&packet) else { return };
-        let host = &mut self.hosts[from];
+    pub(super) fn dispatch(&mut self, ends: (usize, usize), packet: Packet) {
+        let host = &mut self.hosts[ends.0];
         if host.is_down() {
             return;
         }
         // A frozen process sends nothing, but its kernel answers what arrives.
-        if host.frozen > 0 && (self.running == Some(from) || network::is_from_process(&packet)) {
-            host.outbox.push_back(packet);
+        if host.frozen > 0 && (host.cut_off || network::is_from_process(&packet)) {
+            host.outbox.push_back((ends.1, packet));
             return;
         }
         if self.network.take_loss(ends, &packet) {
             let (to_receiver, to_sender) =
                 network::resets(&packet).expect("only segments of a connection are lost so");
-            self.network.follow(&to_receiver);
+            self.network.follow(ends, &to_receiver);
             self.transmit(ends, to_receiver);
             self.transmit((ends.1, ends.0), to_sender);
             return;
         }
-        if self.network.follow(&packet) {
+        if self.network.follow(ends, &packet) {
             self.transmit(ends, packet);
         }
     }

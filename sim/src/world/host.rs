@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
-use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -24,7 +25,7 @@ pub(super) type Boot = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()>>>>;
 pub(super) struct Host {
     pub(super) name: Arc<str>,
     pub(super) id: HostId,
-    pub(super) address: std::net::IpAddr,
+    pub(super) address: IpAddr,
     /// Its code uses tokio's timers directly, so it has to be run again and again.
     pub(super) plain_timers: bool,
     pub(super) disk: Fs,
@@ -36,8 +37,11 @@ pub(super) struct Host {
     pub(super) frozen: u32,
     /// It is in the list of those to be run at this instant.
     pub(super) ready: bool,
-    /// What it wrote while frozen.
-    pub(super) outbox: VecDeque<Packet>,
+    /// It was frozen in the middle of a task, and all that its sockets emit next is the
+    /// doing of the rest of that task.
+    pub(super) cut_off: bool,
+    /// What it wrote while frozen, and to whom.
+    pub(super) outbox: VecDeque<(usize, Packet)>,
     /// What arrived for it while it was down, and from whom.
     pub(super) inbox: VecDeque<(usize, Packet)>,
     /// Who waits at a point for the end of a freeze.
@@ -56,17 +60,24 @@ pub(super) struct ProcessView {
 }
 
 impl Host {
-    pub(super) fn new(name: &str, id: HostId, address: std::net::IpAddr, plain: bool) -> Self {
+    pub(super) fn new(
+        name: &str,
+        id: HostId,
+        address: IpAddr,
+        plain_timers: bool,
+        disk_seed: u64,
+    ) -> Self {
         Self {
             name: name.into(),
             id,
             address,
-            plain_timers: plain,
-            disk: Fs::builder().sync_probability(0.0).build(),
+            plain_timers,
+            disk: Fs::builder().sync_probability(0.0).seed(disk_seed).build(),
             boots: 0,
             crashes: 0,
             frozen: 0,
             ready: false,
+            cut_off: false,
             outbox: VecDeque::new(),
             inbox: VecDeque::new(),
             thaw_wakers: Vec::new(),
@@ -160,10 +171,10 @@ impl Process {
         let runtime = Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
-            // Look at the root after every task, so that a fault that strikes in one task
-            // stops the host before the next task runs.
+            // Look at the time driver and at the root after every task, so that a fault that
+            // strikes in one task stops the host before the next task runs.
             .event_interval(1)
-            .on_thread_park(move || hook.parked())
+            .on_thread_park(move || hook.end_run())
             .build_local(LocalOptions::default())
             .expect("a runtime without I/O needs nothing that could be missing");
         Self { runtime, idle }
@@ -180,16 +191,16 @@ impl Process {
 
     /// Moves the clock by `advance`, starts `boot` if there is one, and runs until idle.
     pub(super) fn run(&self, advance: Duration, boot: Option<&Boot>) {
-        self.idle.parks.store(0, Ordering::Relaxed);
-        self.idle.interrupted.store(false, Ordering::Relaxed);
+        self.idle.over.store(false, Ordering::Relaxed);
         self.runtime.block_on(async {
-            if !advance.is_zero() {
-                move_clock(advance);
-            }
             if let Some(boot) = boot {
                 tokio::task::spawn_local(boot());
             }
-            UntilIdle(&self.idle).await;
+            if !advance.is_zero() {
+                // This yields to the time driver, which wakes the tasks of due timers.
+                tokio::time::advance(advance).await;
+            }
+            UntilOver(&self.idle).await;
         });
     }
 }
@@ -201,54 +212,36 @@ impl Drop for Process {
     }
 }
 
-/// Moves the paused clock of the current runtime.
-///
-/// `advance` moves the clock in its first poll and then only yields, which is not wanted
-/// here: due timers are woken when the runtime parks.
-fn move_clock(by: Duration) {
-    let advance = pin!(tokio::time::advance(by));
-    let _yields = advance.poll(&mut Context::from_waker(Waker::noop()));
-}
-
 /// How the end of a run until idle is found.
 ///
 /// A runtime parks when no task can run. It would then move its own clock to the next
-/// timer; the hook keeps it from doing so by waking the root. The first park polls the
-/// time driver, which wakes the tasks of due timers; at the second one nothing is left.
+/// timer; the hook keeps it from doing so by waking the root, which ends the run. Timers that
+/// are due have been seen to by then: the time driver is polled when the clock was moved,
+/// and after every task.
 #[derive(Default)]
 pub(super) struct Idle {
-    parks: AtomicU32,
-    interrupted: AtomicBool,
+    over: AtomicBool,
     root: Mutex<Option<Waker>>,
 }
 
 impl Idle {
-    fn parked(&self) {
-        self.parks.fetch_add(1, Ordering::Relaxed);
-        self.wake_root();
-    }
-
-    /// Ends the run before the next task is polled.
-    pub(super) fn interrupt(&self) {
-        self.interrupted.store(true, Ordering::Relaxed);
-        self.wake_root();
-    }
-
-    fn wake_root(&self) {
+    /// Ends the run before the next task is polled, if there is one.
+    pub(super) fn end_run(&self) {
+        self.over.store(true, Ordering::Relaxed);
         if let Some(root) = &*self.root.lock().expect("nobody panics while holding it") {
             root.wake_by_ref();
         }
     }
 }
 
-struct UntilIdle<'a>(&'a Idle);
+struct UntilOver<'a>(&'a Idle);
 
-impl Future for UntilIdle<'_> {
+impl Future for UntilOver<'_> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let idle = self.0;
-        if idle.parks.load(Ordering::Relaxed) >= 2 || idle.interrupted.load(Ordering::Relaxed) {
+        if idle.over.load(Ordering::Relaxed) {
             return Poll::Ready(());
         }
         let mut root = idle.root.lock().expect("nobody panics while holding it");

@@ -7,8 +7,16 @@
 //! * [`World`] adds hosts, plans faults and runs.
 //! * [`emit`], [`host_name`], [`random`] are for the code on the hosts.
 //!
-//! Hosts talk over the network and nothing else. A channel between two hosts would be
-//! invisible to the engine, and so would be whom it wakes.
+//! # What the code on the hosts has to keep to
+//!
+//! * Sockets, files and timers come from [`net`](crate::net), [`fs`](crate::fs) and
+//!   [`time`](crate::time) or `tokio::time`; randomness from [`random`].
+//! * `select!` is `biased`: the order in which it polls otherwise comes from the operating
+//!   system, and tokio lets nobody seed it.
+//! * No threads, and so no `spawn_blocking`: they run in real time.
+//! * A task that never waits keeps its host, and with it the world, from ever being idle.
+//!
+//! Hosts that share memory can wake each other; that takes no time and no fault can stop it.
 
 mod clock;
 pub(crate) mod context;
@@ -30,6 +38,7 @@ use std::time::Duration;
 
 use holdover_model::event::Event;
 use rand_chacha::ChaCha8Rng;
+use rand_core::Rng as _;
 use serde::{Deserialize, Serialize};
 use turmoil_fs::Fs;
 use turmoil_net::netstat;
@@ -180,7 +189,8 @@ impl World {
         let id = layout.add_host(name);
         let address = layout.lookup(name);
         core.network.add_host(address);
-        core.hosts.push(Host::new(name, id, address, options.plain_timers));
+        let disk_seed = core.seed.stream(&format!("disk of {name}")).next_u64();
+        core.hosts.push(Host::new(name, id, address, options.plain_timers, disk_seed));
         self.machines.push(Machine { boot: Box::new(move || Box::pin(boot())), process: None });
     }
 
@@ -212,8 +222,8 @@ impl World {
     /// Shows every record to `observer`, in order, at the moment when it is emitted.
     ///
     /// `Break` ends the run: the task that emitted the record goes on to its next await and
-    /// nothing else runs. An observer is not part of the simulation; what it does there,
-    /// such as emitting, has no effect.
+    /// nothing else runs. An observer looks on from outside: if it emits, waits or asks for
+    /// the time, it panics.
     pub fn observe(&mut self, observer: impl FnMut(&Record) -> ControlFlow<()> + 'static) {
         self.core.borrow_mut().observers.push(Box::new(observer));
     }
@@ -232,6 +242,8 @@ impl World {
     /// Ends all faults now: frozen hosts thaw, crashed ones restart, partitions and delays
     /// end, and what is planned so far and still waits never strikes.
     pub fn heal(&mut self) {
+        // A run may have been stopped in the very moment of a crash.
+        self.bury_crashed();
         self.core.borrow_mut().heal();
     }
 
@@ -283,19 +295,22 @@ impl World {
             if let Some(end) = self.settle() {
                 return end;
             }
-            let mut core = core.borrow_mut();
-            let Some(at_ns) = core.queue.next_at_ns() else { return RunEnd::Idle };
-            if at_ns > deadline_ns {
-                core.now_ns = core.now_ns.max(deadline_ns);
-                return RunEnd::Deadline;
-            }
-            if core.steps >= self.config.steps_max {
-                return RunEnd::OutOfSteps;
-            }
-            core.now_ns = at_ns;
-            while let Some(what) = core.queue.pop_at(at_ns) {
-                core.steps += 1;
-                core.happen(what);
+            let at_ns = {
+                let mut core = core.borrow_mut();
+                let Some(at_ns) = core.queue.next_at_ns() else { return RunEnd::Idle };
+                if at_ns > deadline_ns {
+                    core.now_ns = core.now_ns.max(deadline_ns);
+                    return RunEnd::Deadline;
+                }
+                if core.steps >= self.config.steps_max {
+                    return RunEnd::OutOfSteps;
+                }
+                core.now_ns = at_ns;
+                at_ns
+            };
+            while core.borrow_mut().happen_at(at_ns) {
+                // Before anything else happens, such as a restart at the same instant.
+                self.bury_crashed();
             }
         }
     }
@@ -306,9 +321,6 @@ impl World {
             self.bury_crashed();
             let next = {
                 let mut core = self.core.borrow_mut();
-                if core.unsent {
-                    core.flush();
-                }
                 if core.stopped {
                     return Some(RunEnd::Stopped);
                 }
@@ -317,17 +329,19 @@ impl World {
                 }
                 core.next_ready()
             };
-            let Some(host) = next else {
-                // The last flush may have crashed somebody.
-                if self.core.borrow().crashed.is_empty() {
-                    return None;
+            if let Some(host) = next {
+                if let Some(message) = self.run_host(host) {
+                    let host = self.core.borrow().hosts[host].name.to_string();
+                    return Some(RunEnd::Panicked { host, message });
                 }
                 continue;
-            };
-            if let Some(message) = self.run_host(host) {
-                let host = self.core.borrow().hosts[host].name.to_string();
-                return Some(RunEnd::Panicked { host, message });
             }
+            let mut core = self.core.borrow_mut();
+            if !core.unsent {
+                return None;
+            }
+            core.flush();
+            core.mark_woken();
         }
     }
 
@@ -354,10 +368,10 @@ impl World {
             drop(self.core.borrow_mut().scratch_disk.take());
         }
         let mut core = self.core.borrow_mut();
-        core.flush();
         core.running = None;
-        if core.stopped || core.hosts[host].was_woken() {
-            // It was interrupted, or it sent something to itself.
+        core.unsent = true;
+        if core.stopped {
+            // It was interrupted and has more to do if the run goes on.
             core.mark_ready(host);
         }
         let panic = context::take_panic();
@@ -367,8 +381,8 @@ impl World {
 
     /// Drops the processes of crashed hosts such that their peers notice nothing.
     fn bury_crashed(&mut self) {
-        let crashed = std::mem::take(&mut self.core.borrow_mut().crashed);
-        for host in crashed {
+        loop {
+            let Some(host) = self.core.borrow_mut().crashed.pop() else { return };
             let Some(process) = self.machines[host].process.take() else { continue };
             let (address, connections) = {
                 let mut core = self.core.borrow_mut();

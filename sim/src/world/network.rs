@@ -43,10 +43,13 @@ pub(super) struct Network {
     /// By sender, then by receiver.
     links: Vec<Vec<Link>>,
     /// Open connections, as (who opened it, to whom).
-    connections: BTreeMap<(SocketAddr, SocketAddr), Connection>,
+    connections: BTreeMap<(End, End), Connection>,
     /// Exchanges of which one half will be lost.
     pub(super) losses: Vec<Loss>,
 }
+
+/// One end of a connection: a host and a port.
+type End = (usize, u16);
 
 /// How far a connection is, as seen from the network.
 #[derive(Default)]
@@ -129,7 +132,8 @@ impl Network {
         let latencies =
             link.latencies.get_or_insert_with(|| seed.stream(&format!("latency {from} -> {to}")));
         let latency_us = between(latencies, profile.latency_us_min, profile.latency_us_max);
-        let at_ns = now_ns + latency_us * 1_000 + link.extra_ns;
+        let travels_ns = latency_us.saturating_mul(1_000).saturating_add(link.extra_ns);
+        let at_ns = now_ns.saturating_add(travels_ns);
         link.last_arrival_ns = link.last_arrival_ns.max(at_ns);
         Fate::Arrives { at_ns: link.last_arrival_ns, packet }
     }
@@ -145,10 +149,10 @@ impl Network {
     /// A reset by an opener that never confirmed may not: the socket at the other end is
     /// half open, and reset in that state it would never be removed. It would hold its port
     /// beyond the restart of its host. Left half open, it goes with its listener.
-    pub(super) fn follow(&mut self, packet: &Packet) -> bool {
+    pub(super) fn follow(&mut self, (from, to): (usize, usize), packet: &Packet) -> bool {
         let Transport::Tcp(segment) = &packet.payload else { return true };
         let TcpFlags { syn, ack, fin, rst, .. } = segment.flags;
-        let (source, target) = endpoints(packet, segment);
+        let (source, target) = ((from, segment.src_port), (to, segment.dst_port));
         if syn && !ack {
             self.connections.insert((source, target), Connection::default());
         } else if rst {
@@ -176,7 +180,7 @@ impl Network {
             return false;
         }
         let Transport::Tcp(segment) = &packet.payload else { return false };
-        let (source, target) = endpoints(packet, segment);
+        let (source, target) = ((from, segment.src_port), (to, segment.dst_port));
         let met = if self.connections.contains_key(&(source, target)) {
             Loss { client: from, server: to, half: Half::Request }
         } else if self.connections.contains_key(&(target, source)) {
