@@ -259,7 +259,7 @@ impl World {
     }
 
     /// A digest over all that happened so far: every event, fault and packet with its time.
-    /// Two runs are the same run if and only if their digests are equal.
+    /// Runs whose digests are equal cannot be told apart by any of these.
     pub fn digest(&self) -> [u8; 32] {
         self.core.borrow().digest.value()
     }
