@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fault::{Fault, PlannedFault, Trigger};
 use crate::plan::{Plan, PlannedTask};
-use crate::random::{Seed, between};
+use crate::random::{Seed, between, choose};
 use crate::stack::{AGENTS, Effect, SERVICES, Timing, WORKERS};
 use crate::world::LinkProfile;
 
@@ -189,8 +189,7 @@ impl Draw<'_> {
     }
 
     fn pick<T: Copy>(&mut self, items: &[T]) -> T {
-        let last = items.len() as u64 - 1;
-        items[usize::try_from(self.between(0, last)).expect("an index of a slice")]
+        *choose(&mut self.rng, items)
     }
 
     fn is_heads(&mut self) -> bool {

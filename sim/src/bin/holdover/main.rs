@@ -5,6 +5,7 @@
 mod replay;
 mod sweep;
 
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -48,6 +49,11 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Prints a text. Whoever reads it may have heard enough and gone: that is no error.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{text}");
 }
 
 fn one_line(text: &str) -> String {

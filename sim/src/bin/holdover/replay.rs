@@ -1,6 +1,5 @@
 //! `holdover replay`: one run once more.
 
-use std::io::Write;
 use std::path::Path;
 
 use holdover::plan::SavedPlan;
@@ -39,9 +38,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
     };
     if arguments.json {
         let report = json::replay(&shown, file);
-        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&report)?)?;
+        crate::say(&serde_json::to_string_pretty(&report)?);
     } else {
-        print!("{}", terminal::replay(&shown, file));
+        crate::say(terminal::replay(&shown, file).trim_end());
     }
     Ok(if shown.run.finding.is_some() { Verdict::Found } else { Verdict::Holds })
 }

@@ -1,12 +1,12 @@
 //! `holdover sweep`: thousands of seeds.
 
 use std::fs;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use holdover::report::{json, terminal};
 use holdover::sweep::{Outcome, Progress, Sweep, parse_seeds};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::{Problem, Verdict};
 
@@ -45,9 +45,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
     // Before anything runs, so that a process that dies has said what it was doing.
     let headline = terminal::headline(&sweep);
     if arguments.json {
-        eprintln!("{headline}");
+        ecrate::say(&headline);
     } else {
-        println!("{headline}");
+        crate::say(&headline);
     }
     let bar = bar(&sweep);
     let outcome = sweep.run_with(|progress| show(&bar, progress));
@@ -68,15 +68,15 @@ fn report(arguments: &Arguments, outcome: &Outcome) -> Result<Verdict, Problem> 
             }
         };
         if !arguments.json {
-            println!("{}", terminal::failure(&shown, Some(&path)));
+            crate::say(&terminal::failure(&shown, Some(&path)));
         }
         saved.push((failure.seed.0, path));
     }
     if arguments.json {
         let report = json::sweep(outcome, &saved);
-        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&report)?)?;
+        crate::say(&serde_json::to_string_pretty(&report)?);
     } else {
-        println!("{}", terminal::summary(outcome));
+        crate::say(&terminal::summary(outcome));
     }
     Ok(if outcome.failures.is_empty() { Verdict::Holds } else { Verdict::Found })
 }
@@ -103,9 +103,11 @@ fn bar(sweep: &Sweep) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
     }
-    let style =
-        ProgressStyle::with_template("{bar:30} {pos}/{len} runs  {per_sec}  ETA {eta}  {msg}")
-            .expect("the template is a literal");
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs  {rate}  ETA {eta}  {msg}")
+        .expect("the template is a literal")
+        .with_key("rate", |state: &ProgressState, text: &mut dyn std::fmt::Write| {
+            let _ = write!(text, "{:.0} runs/s", state.per_sec());
+        });
     ProgressBar::new(sweep.seeds.end - sweep.seeds.start).with_style(style)
 }
 
