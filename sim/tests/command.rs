@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -187,6 +187,21 @@ fn a_damaged_or_truncated_plan_is_refused_and_kept() {
     }
     fs::write(&path, [0xff, 0xfe]).unwrap();
     is_refused(folder.path(), &["replay", name], &[name]);
+}
+
+#[test]
+fn a_reader_that_leaves_changes_no_verdict() {
+    let folder = folder();
+    let mut sweep = Command::new(env!("CARGO_BIN_EXE_holdover"))
+        .args(["sweep", "--seeds", "82..83", "--design", "highest-seen"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(sweep.stdout.take());
+    let output = sweep.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
 }
 
 #[test]

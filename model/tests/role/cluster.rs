@@ -224,6 +224,7 @@ impl Cluster {
 /// How long a lease lasts.
 const TERM: Duration = Duration::from_secs(1);
 
+#[allow(clippy::large_enum_variant, reason = "lives for one step")]
 enum Input {
     Message(Actor, Message),
     Signal(Signal),

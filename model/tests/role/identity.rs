@@ -39,9 +39,9 @@ fn identical_claims_converge_and_different_ones_differ() {
     let claims = held.len();
     assert_eq!(claims, 2);
     // Every claim arrives from both workers, as concurrent retries would have it.
-    for (_, to, message) in held.iter().chain(held.iter().rev()).cloned() {
+    for (_, to, message) in held.iter().chain(held.iter().rev()) {
         for from in [worker("A"), worker("B")] {
-            cluster.deliver(from, &to, message.clone());
+            cluster.deliver(from, to, message.clone());
         }
     }
     assert_eq!(ids(&cluster).len(), 2);

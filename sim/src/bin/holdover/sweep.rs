@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
     // Before anything runs, so that a process that dies has said what it was doing.
     let headline = terminal::headline(&sweep);
     if arguments.json {
-        ecrate::say(&headline);
+        eprintln!("{headline}");
     } else {
         crate::say(&headline);
     }
