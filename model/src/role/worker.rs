@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::design::fence::EnforcedAt;
 use crate::design::identity::AllocatedBy;
 use crate::design::recovery::OnTimeout;
@@ -22,7 +24,7 @@ use crate::role::{
 };
 
 /// What a job is waiting for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Stage {
     /// The authority, to say that the worker is ready.
     Acquiring,
@@ -43,7 +45,7 @@ pub enum Stage {
 }
 
 /// One intent that the worker is busy with.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 struct Job {
     agent: AgentId,
     call_id: CallId,
@@ -64,14 +66,14 @@ struct Job {
 }
 
 /// A lease, and whether any job has got on since it was granted or renewed.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 struct Holding {
     lease: Lease,
     has_progressed: bool,
 }
 
 /// The worker's state. Nothing of it is durable: what has to survive is in the ledger.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Worker {
     id: WorkerId,
     attempts_max: Option<u32>,
