@@ -70,8 +70,8 @@ pub struct Brief {
 pub struct Agent {
     brief: Brief,
     /// When each task was begun that has no intent yet.
-    begun: Vec<Option<Timestamp>>,
-    progress: Vec<Option<Progress>>,
+    pub(super) begun: Vec<Option<Timestamp>>,
+    pub(super) progress: Vec<Option<Progress>>,
 }
 
 type Out = Output<Record>;

@@ -12,12 +12,14 @@
 //! * [`worker`]: performs operations for agents.
 //! * [`supervisor`]: suspects workers and asks for takeovers.
 //! * [`agent`]: wants effects and waits for answers.
+//! * [`relevance`]: what can still matter to a role.
 
 pub mod agent;
 pub mod authority;
 pub mod destination;
 pub mod ledger;
 pub mod message;
+pub mod relevance;
 pub mod supervisor;
 pub mod worker;
 

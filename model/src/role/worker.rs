@@ -46,13 +46,13 @@ pub enum Stage {
 
 /// One intent that the worker is busy with.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-struct Job {
+pub(super) struct Job {
     agent: AgentId,
     call_id: CallId,
     asked_at: Timestamp,
     intent: SealedIntent,
     payload: Payload,
-    stage: Stage,
+    pub(super) stage: Stage,
     /// The state the resource was in when it was last read.
     read: Option<ResourceVersion>,
     /// The id that the worker brings to its claim, where the ledger does not allocate.
@@ -67,8 +67,8 @@ struct Job {
 
 /// A lease, and whether any job has got on since it was granted or renewed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-struct Holding {
-    lease: Lease,
+pub(super) struct Holding {
+    pub(super) lease: Lease,
     has_progressed: bool,
 }
 
@@ -77,8 +77,8 @@ struct Holding {
 pub struct Worker {
     id: WorkerId,
     attempts_max: Option<u32>,
-    holdings: BTreeMap<ResourceId, Holding>,
-    jobs: BTreeMap<IntentHash, Job>,
+    pub(super) holdings: BTreeMap<ResourceId, Holding>,
+    pub(super) jobs: BTreeMap<IntentHash, Job>,
 }
 
 type Out = Output<Nothing>;
