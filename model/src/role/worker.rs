@@ -99,8 +99,16 @@ impl Worker {
     fn enter(&mut self, context: Context<'_>, key: IntentHash, stage: Stage, out: &mut Out) {
         let Some(job) = self.jobs.get_mut(&key) else { return };
         job.stage = stage;
-        if let Some(holding) = self.holdings.get_mut(&job.intent.record().target.resource_id()) {
+        let resource = job.intent.record().target.resource_id();
+        if let Some(holding) = self.holdings.get_mut(&resource) {
             holding.has_progressed = true;
+        }
+        let is_acquiring = |stage| stage == Stage::Acquiring;
+        if is_acquiring(stage) && self.waiting(&resource, is_acquiring).len() > 1 {
+            // One acquisition serves all jobs on the resource; a second one would take the
+            // lease from this very worker, and its writes under the first would be refused.
+            out.arm(Delay::Resend, Signal::JobTimeout(key, stage));
+            return;
         }
         self.ask(context, key, out);
     }
@@ -118,7 +126,13 @@ impl Worker {
         let operation_id = job.operation_id.clone();
         let known = || operation_id.clone().expect("a job past its claim has an operation");
         match stage {
-            Stage::Acquiring => out.send(Actor::Authority, Message::Acquire { resource }),
+            Stage::Acquiring => {
+                // The job asks for all that wait, so that the others need not ask too.
+                for other in self.waiting(&resource, |stage| stage == Stage::Acquiring) {
+                    out.arm(Delay::Resend, Signal::JobTimeout(other, stage));
+                }
+                out.send(Actor::Authority, Message::Acquire { resource });
+            }
             Stage::Reading => out.send(Actor::Destination, Message::Read { resource }),
             Stage::Claiming => {
                 if job.proposal.is_none() {
