@@ -129,7 +129,9 @@ impl Worker {
             Stage::Acquiring => {
                 // The job asks for all that wait, so that the others need not ask too.
                 for other in self.waiting(&resource, |stage| stage == Stage::Acquiring) {
-                    out.arm(Delay::Resend, Signal::JobTimeout(other, stage));
+                    if other != key {
+                        out.arm(Delay::Resend, Signal::JobTimeout(other, stage));
+                    }
                 }
                 out.send(Actor::Authority, Message::Acquire { resource });
             }
