@@ -35,9 +35,7 @@ impl Action {
                 actors.get(crate::check::space::receiver(letter))
             }
             Self::Signal(slot, _) | Self::Crash(slot) => actors.get(usize::from(slot)),
-            Self::BackUp | Self::Restore => {
-                actors.iter().find(|actor| **actor == Actor::Authority)
-            }
+            Self::BackUp | Self::Restore => actors.iter().find(|actor| **actor == Actor::Authority),
             Self::Tick => None,
         }
     }

@@ -123,6 +123,11 @@ impl Machine {
         if let Self::Ledger(host) = self { Some(&host.live) } else { None }
     }
 
+    /// The destination, if that is what this is.
+    pub fn destination(&self) -> Option<&Destination> {
+        if let Self::Destination(host) = self { Some(&host.live) } else { None }
+    }
+
     /// The authority, if that is what this is.
     pub fn authority(&self) -> Option<&Authority> {
         if let Self::Authority(host) = self { Some(&host.live) } else { None }
@@ -201,12 +206,20 @@ impl Component {
     }
 
     /// Takes one step. `tick` is the time on the shared clock, `slot` tells roles apart.
+    ///
+    /// A random number has to differ from all others and still be a function of the state.
+    /// So it counts the steps that needed one; whether a step does is found out by taking
+    /// it with another number too. `number` is given where something better is known.
     #[must_use]
-    pub fn step(&self, design: &Design, slot: usize, tick: u8, input: &Input) -> Step {
-        // A random number has to differ from all others and still be a function of the
-        // state. So it counts the steps that needed one; whether a step does is found out
-        // by taking it with another number too.
-        let number = ((slot as u64) << 32) | u64::from(self.draws);
+    pub fn step(
+        &self,
+        design: &Design,
+        slot: usize,
+        tick: u8,
+        number: Option<u64>,
+        input: &Input,
+    ) -> Step {
+        let drawn = ((0x10 + slot as u64) << 32) | u64::from(self.draws);
         let context = |entropy| Context {
             design,
             now: Timestamp::default().after(LEASE_TERM * u32::from(tick)),
@@ -214,10 +227,12 @@ impl Component {
             entropy,
         };
         let mut next = self.clone();
-        let effects = next.machine.step(context(number), input);
-        let mut other = self.machine.clone();
-        if other.step(context(!number), input) != effects || other != next.machine {
-            next.draws += 1;
+        let effects = next.machine.step(context(number.unwrap_or(drawn)), input);
+        if number.is_none() {
+            let mut other = self.machine.clone();
+            if other.step(context(!drawn), input) != effects || other != next.machine {
+                next.draws += 1;
+            }
         }
         match input {
             Input::Start | Input::Restore(_) => {

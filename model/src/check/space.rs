@@ -14,15 +14,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::check::action::Action;
 use crate::check::bounds::{Budget, Budgets};
-use crate::check::component::{Component, Input};
+use crate::check::component::{Component, Input, Machine};
 use crate::check::intern::{Interner, QuickMap, mix};
+use crate::check::reduction::dead_message::{self, Kind, Rules};
+use crate::check::reduction::partial_order::Commuting;
 use crate::check::reduction::symmetry::Symmetry;
 use crate::check::settle;
 use crate::check::system::{Leave, System};
 use crate::check::{Assumptions, Reductions};
 use crate::event::Event;
+use crate::identity::AttemptId;
+use crate::intent::IntentHash;
 use crate::invariant::{Monitor, Violation};
-use crate::role::{Message, Signal};
+use crate::role::agent::Agent;
+use crate::role::{Actor, Message, Signal};
 
 /// A message under way.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
@@ -51,6 +56,10 @@ pub(crate) fn receiver(letter: u32) -> usize {
     (letter & 0xf) as usize
 }
 
+pub(crate) fn sender(letter: u32) -> usize {
+    (letter >> 4 & 0xf) as usize
+}
+
 pub(crate) fn link(letter: u32) -> u32 {
     letter & ((1 << LINK_BITS) - 1)
 }
@@ -63,7 +72,13 @@ pub(crate) struct Space {
     pub(crate) components: Interner<Component>,
     pub(crate) monitors: Interner<Monitor>,
     pub(crate) symmetry: Symmetry,
+    pub(crate) rules: Rules,
+    pub(crate) commuting: Commuting,
+    pub(crate) supervisor: usize,
+    pub(crate) authority: usize,
+    pub(crate) ledger: usize,
     letters: Interner<Letter>,
+    intents: Interner<IntentHash>,
     events: Interner<Vec<Event>>,
     signals: Interner<Signal>,
     purses: Interner<Purse>,
@@ -80,9 +95,15 @@ impl Space {
             .iter()
             .map(|(slot, signal, budget)| (*slot, signals.number(signal.clone()), *budget))
             .collect();
-        let symmetry =
-            if reductions.symmetry { Symmetry::of(&system) } else { Symmetry::none() };
+        let symmetry = if reductions.symmetry { Symmetry::of(&system) } else { Symmetry::none() };
+        let slot = |actor| system.slot(&actor).expect("every service takes part");
         Self {
+            rules: Rules::of(system.design(), system.bounds()),
+            commuting: Commuting::within(system.bounds()),
+            supervisor: slot(Actor::Supervisor),
+            authority: slot(Actor::Authority),
+            ledger: slot(Actor::Ledger),
+            intents: Interner::new(),
             system,
             reductions,
             assumptions,
@@ -100,6 +121,15 @@ impl Space {
 
     pub(crate) fn slots(&self) -> usize {
         self.system.actors().len()
+    }
+
+    /// How many agents there are; they have the first slots.
+    pub(crate) fn agents(&self) -> usize {
+        usize::from(self.system.bounds().operations)
+    }
+
+    pub(crate) fn is_agent(&self, slot: usize) -> bool {
+        slot < self.agents()
     }
 
     /// How many words precede the messages.
@@ -209,9 +239,33 @@ pub(crate) struct Lens<'a> {
     backups: QuickMap<u32, u32>,
     purses: Vec<Option<Purse>>,
     settled: Vec<u32>,
+    facts: Vec<Option<Facts>>,
+    /// Answers about a component and an intent, or a component and a message.
+    answers: QuickMap<(Asked, u32, u32), u32>,
     mirrors: Vec<Mirror>,
     is_verifying: bool,
     keeps_names: bool,
+}
+
+/// What a message is, as far as reductions care.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    pub(crate) kind: Kind,
+    /// The number of the intent that it is about.
+    pub(crate) key: u32,
+    /// For a message to the destination: the try whose fate is the answer.
+    pub(crate) answer: Option<AttemptId>,
+}
+
+/// What reductions ask about a component.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Asked {
+    HasJob,
+    HasAnswer,
+    HasAsked,
+    IsDoneWith,
+    AttemptUnderWay,
+    FirstOpenAttempt,
 }
 
 /// The counterparts of values under one exchange of operations, as far as they are known.
@@ -256,9 +310,9 @@ impl Successors {
 
     /// Each action with the state it leads to, or with none if it breaks an invariant.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Action, Option<&[u32]>)> {
-        self.found.iter().map(|(action, start, end)| {
-            (*action, (start < end).then(|| &self.words[*start..*end]))
-        })
+        self.found
+            .iter()
+            .map(|(action, start, end)| (*action, (start < end).then(|| &self.words[*start..*end])))
     }
 }
 
@@ -273,6 +327,8 @@ impl<'a> Lens<'a> {
             backups: QuickMap::default(),
             purses: Vec::new(),
             settled: Vec::new(),
+            facts: Vec::new(),
+            answers: QuickMap::default(),
             mirrors: space.symmetry.permutations().iter().map(|_| Mirror::default()).collect(),
             is_verifying: false,
             keeps_names: false,
@@ -291,6 +347,79 @@ impl<'a> Lens<'a> {
         fingerprint(&representative)
     }
 
+    pub(crate) fn facts(&mut self, letter: u32) -> Facts {
+        let index = (letter >> LINK_BITS) as usize;
+        if index >= self.facts.len() {
+            self.facts.resize(index + 1, None);
+        }
+        let space = self.space;
+        *self.facts[index].get_or_insert_with(|| {
+            let letter = space.letter(letter);
+            let (kind, key) = dead_message::classify(&letter.message);
+            let key = key.map_or(NONE, |key| space.intents.number(key));
+            Facts { kind, key, answer: dead_message::answer(&letter.message) }
+        })
+    }
+
+    fn ask(
+        &mut self,
+        asked: Asked,
+        component: u32,
+        about: u32,
+        answer: impl FnOnce(&Space, &Machine) -> u32,
+    ) -> u32 {
+        let space = self.space;
+        *self
+            .answers
+            .entry((asked, component, about))
+            .or_insert_with(|| answer(space, space.components.value(component).machine()))
+    }
+
+    pub(crate) fn has_job(&mut self, component: u32, key: u32) -> bool {
+        self.ask(Asked::HasJob, component, key, |space, machine| {
+            let key = *space.intents.value(key);
+            machine.worker().is_some_and(|worker| worker.has_job(key)).into()
+        }) == 1
+    }
+
+    pub(crate) fn has_answer(&mut self, component: u32, key: u32) -> bool {
+        self.ask(Asked::HasAnswer, component, key, |space, machine| {
+            let key = *space.intents.value(key);
+            machine.agent().is_some_and(|agent| agent.has_answer(key)).into()
+        }) == 1
+    }
+
+    pub(crate) fn has_asked(&mut self, component: u32) -> bool {
+        self.ask(Asked::HasAsked, component, 0, |_, machine| {
+            machine.agent().is_some_and(Agent::has_asked).into()
+        }) == 1
+    }
+
+    pub(crate) fn is_done_with(&mut self, component: u32, letter: u32) -> bool {
+        self.ask(Asked::IsDoneWith, component, letter, |space, machine| {
+            dead_message::is_done_with(machine, &space.letter(letter).message).into()
+        }) == 1
+    }
+
+    pub(crate) fn attempt_under_way(&mut self, component: u32, key: u32) -> Option<AttemptId> {
+        let attempt = self.ask(Asked::AttemptUnderWay, component, key, |space, machine| {
+            let key = *space.intents.value(key);
+            let attempt = machine.worker().and_then(|worker| worker.attempt_under_way(key));
+            attempt.map_or(NONE, |attempt| attempt.0)
+        });
+        (attempt != NONE).then_some(AttemptId(attempt))
+    }
+
+    pub(crate) fn first_open_attempt(&mut self, component: u32, key: u32) -> Option<AttemptId> {
+        let attempt = self.ask(Asked::FirstOpenAttempt, component, key, |space, machine| {
+            let key = *space.intents.value(key);
+            let attempts_max = space.system.bounds().attempts_max;
+            let attempt = machine.ledger().and_then(|l| l.first_open_attempt(key, attempts_max));
+            attempt.map_or(NONE, |attempt| attempt.0)
+        });
+        (attempt != NONE).then_some(AttemptId(attempt))
+    }
+
     /// The events of an action that is possible in a state.
     pub(crate) fn events_of(&mut self, state: &[u32], action: Action) -> u32 {
         let space = self.space;
@@ -301,11 +430,7 @@ impl<'a> Lens<'a> {
             }
             Action::Signal(slot, signal) => (usize::from(slot), InputNumber::Signal(signal)),
             Action::Crash(slot) => (usize::from(slot), InputNumber::Start),
-            Action::Restore => {
-                let slot = space.system.slot(&crate::role::Actor::Authority);
-                let slot = slot.expect("there is an authority");
-                (slot, InputNumber::Restore(state[space.slots() + 2]))
-            }
+            Action::Restore => (space.authority, InputNumber::Restore(state[space.slots() + 2])),
             Action::Lose(_) | Action::Tick | Action::BackUp => return NONE,
         };
         self.step(slot, state[slot], tick, input).events
@@ -331,15 +456,10 @@ impl<'a> Lens<'a> {
             state.push(outcome.component);
             letters.extend_from_slice(self.sends(outcome));
         }
-        let purse =
-            Purse { left: space.system.bounds().budgets, tick: 0, is_calm: false };
-        let authority = space
-            .system
-            .slot(&crate::role::Actor::Authority)
-            .expect("there is an authority");
+        let purse = Purse { left: space.system.bounds().budgets, tick: 0, is_calm: false };
         let backup = match purse.left[Budget::Restores] {
             0 => NONE,
-            _ => self.backup(state[authority]),
+            _ => self.backup(state[space.authority]),
         };
         state.extend([space.monitors.number(monitor), space.purses.number(purse), backup]);
         letters.sort_by_key(|letter| self.rank(*letter));
@@ -550,7 +670,7 @@ impl<'a> Lens<'a> {
     }
 
     /// The invariants after these events; [`NONE`] if one of them is broken.
-    fn observe(&mut self, monitor: u32, events: u32) -> u32 {
+    pub(crate) fn observe(&mut self, monitor: u32, events: u32) -> u32 {
         if events == NONE {
             return monitor;
         }
@@ -569,17 +689,18 @@ impl<'a> Lens<'a> {
         out.clear();
         let space = self.space;
         let purse = self.purse(state[space.slots() + 1]);
-        self.deliveries(state, purse, out);
-        for slot in 0..space.slots() {
-            self.signals(state, purse, slot, out);
-            self.crash(state, purse, slot, out);
-        }
-        for index in 0..space.stimuli.len() {
-            let (slot, signal, budget) = space.stimuli[index];
-            if let Some(left) = purse.left.spend(budget) {
-                self.signal(state, Purse { left, ..purse }, slot, signal, out);
+        if space.reductions.partial_order {
+            self.expand_at_once(state, purse, out);
+            if out.len() > 0 {
+                return;
             }
         }
+        self.deliveries(state, purse, out);
+        for slot in 0..space.slots() {
+            self.signals(state, purse, slot, &|_| true, out);
+            self.crash(state, purse, slot, out);
+        }
+        self.stimuli(state, purse, &|_| true, out);
         if let Some(left) = purse.left.spend(Budget::Expiries) {
             self.tick(state, Purse { left, tick: purse.tick + 1, ..purse }, out);
         }
@@ -595,7 +716,7 @@ impl<'a> Lens<'a> {
         let purse = self.purse(state[self.space.slots() + 1]);
         self.deliveries(state, purse, out);
         for slot in (0..self.space.slots()).rev() {
-            self.signals(state, purse, slot, out);
+            self.signals(state, purse, slot, &|_| true, out);
         }
         if let Some(tick) = purse.tick.checked_add(1) {
             self.tick(state, Purse { tick, ..purse }, out);
@@ -603,10 +724,19 @@ impl<'a> Lens<'a> {
     }
 
     /// Replaces a state by the one in which faults have stopped.
-    pub(crate) fn calm_down(&mut self, state: &mut [u32]) {
+    pub(crate) fn calm_down(&mut self, state: &mut Vec<u32>) {
         let purse = self.purse(state[self.space.slots() + 1]);
         self.space.set_purse(state, settle::calm(purse));
         state[self.space.slots() + 2] = NONE;
+        let head = self.space.head();
+        let mut place = head;
+        while place < state.len() {
+            if self.facts(state[place]).kind == Kind::Supervision {
+                state.remove(place);
+            } else {
+                place += 1;
+            }
+        }
         if !self.mirrors.is_empty() {
             self.choose_representative(state);
         }
@@ -623,48 +753,73 @@ impl<'a> Lens<'a> {
     fn deliveries(&mut self, state: &[u32], purse: Purse, out: &mut Successors) {
         let head = self.space.head();
         for index in head..state.len() {
-            let letter = state[index];
             let is_again = index > head
                 && match self.space.assumptions.ordered_links {
-                    true => link(state[index - 1]) == link(letter),
-                    false => state[index - 1] == letter,
+                    true => link(state[index - 1]) == link(state[index]),
+                    false => state[index - 1] == state[index],
                 };
-            if is_again {
-                continue;
-            }
-            let slot = receiver(letter);
-            let outcome = self.step(slot, state[slot], purse.tick, InputNumber::Letter(letter));
-            self.reach(state, Action::Deliver(letter), purse, slot, outcome, Some(index), out);
-            if let Some(left) = purse.left.spend(Budget::Duplications) {
-                let purse = Purse { left, ..purse };
-                self.reach(state, Action::Duplicate(letter), purse, slot, outcome, None, out);
-            }
-            if let Some(left) = purse.left.spend(Budget::Losses) {
-                let start = out.words.len();
-                out.words.extend_from_slice(&state[..index]);
-                out.words.extend_from_slice(&state[index + 1..]);
-                self.finish(Action::Lose(letter), Purse { left, ..purse }, start, out);
+            if !is_again {
+                self.delivery(state, purse, index, out);
             }
         }
     }
 
-    /// Signals that wait in the role of a slot.
-    fn signals(
+    /// Delivery, loss and duplication of one message.
+    pub(crate) fn delivery(
+        &mut self,
+        state: &[u32],
+        purse: Purse,
+        index: usize,
+        out: &mut Successors,
+    ) {
+        let letter = state[index];
+        let slot = receiver(letter);
+        let outcome = self.step(slot, state[slot], purse.tick, InputNumber::Letter(letter));
+        self.reach(state, Action::Deliver(letter), purse, slot, outcome, Some(index), out);
+        if let Some(left) = purse.left.spend(Budget::Duplications) {
+            let purse = Purse { left, ..purse };
+            self.reach(state, Action::Duplicate(letter), purse, slot, outcome, None, out);
+        }
+        if let Some(left) = purse.left.spend(Budget::Losses) {
+            let start = out.words.len();
+            out.words.extend_from_slice(&state[..index]);
+            out.words.extend_from_slice(&state[index + 1..]);
+            self.finish(Action::Lose(letter), Purse { left, ..purse }, start, out);
+        }
+    }
+
+    /// Signals that wait in the role of a slot, those of them that are wanted.
+    pub(crate) fn signals(
         &mut self,
         state: &[u32],
         purse: Purse,
         slot: usize,
+        is_wanted: &dyn Fn(Leave) -> bool,
         out: &mut Successors,
     ) {
         for (signal, leave) in self.armed(state[slot]).iter() {
-            match leave {
-                _ if purse.is_calm => self.signal(state, purse, slot, *signal, out),
-                Leave::Free => self.signal(state, purse, slot, *signal, out),
-                Leave::Spends(budget) => {
-                    if let Some(left) = purse.left.spend(*budget) {
-                        self.signal(state, Purse { left, ..purse }, slot, *signal, out);
-                    }
-                }
+            let left = match leave {
+                Leave::Spends(budget) if !purse.is_calm => purse.left.spend(*budget),
+                _ => Some(purse.left),
+            };
+            if let Some(left) = left.filter(|_| is_wanted(*leave)) {
+                self.signal(state, Purse { left, ..purse }, slot, *signal, out);
+            }
+        }
+    }
+
+    /// Signals from outside, those of them that are wanted.
+    pub(crate) fn stimuli(
+        &mut self,
+        state: &[u32],
+        purse: Purse,
+        is_wanted: &dyn Fn(Budget) -> bool,
+        out: &mut Successors,
+    ) {
+        for index in 0..self.space.stimuli.len() {
+            let (slot, signal, budget) = self.space.stimuli[index];
+            if let Some(left) = purse.left.spend(budget).filter(|_| is_wanted(budget)) {
+                self.signal(state, Purse { left, ..purse }, slot, signal, out);
             }
         }
     }
@@ -685,9 +840,7 @@ impl<'a> Lens<'a> {
     }
 
     fn changes(&self, component: u32, outcome: Outcome) -> bool {
-        outcome.component != component
-            || outcome.events != NONE
-            || !self.sends(outcome).is_empty()
+        outcome.component != component || outcome.events != NONE || !self.sends(outcome).is_empty()
     }
 
     fn crash(&mut self, state: &[u32], purse: Purse, slot: usize, out: &mut Successors) {
@@ -709,10 +862,8 @@ impl<'a> Lens<'a> {
     /// The authority is backed up, or restored from its backup.
     fn restore(&mut self, state: &[u32], purse: Purse, left: Budgets, out: &mut Successors) {
         let space = self.space;
-        let Some(slot) = space.system.slot(&crate::role::Actor::Authority) else { return };
-        let place = space.slots() + 2;
-        let outcome =
-            self.step(slot, state[slot], purse.tick, InputNumber::Restore(state[place]));
+        let (slot, place) = (space.authority, space.slots() + 2);
+        let outcome = self.step(slot, state[slot], purse.tick, InputNumber::Restore(state[place]));
         self.reach(state, Action::Restore, Purse { left, ..purse }, slot, outcome, None, out);
         let backup = self.backup(state[slot]);
         if backup != state[place] {
@@ -770,6 +921,9 @@ impl<'a> Lens<'a> {
         }
         if purse.left[Budget::Restores] == 0 {
             words[start + space.slots() + 2] = NONE;
+        }
+        if space.reductions.dead_messages {
+            self.remove_dead_messages(words, start, purse);
         }
         if !self.mirrors.is_empty() && !self.keeps_names {
             self.choose_representative(&mut words[start..]);

@@ -24,7 +24,7 @@ use crate::role::destination::Destination;
 use crate::role::ledger::Ledger;
 use crate::role::supervisor::Supervisor;
 use crate::role::worker::Worker;
-use crate::role::{Actor, Delay, Signal};
+use crate::role::{Actor, Delay, Message, Signal};
 
 /// The largest number of roles, because a slot has to fit into four bits of a message's
 /// number.
@@ -58,21 +58,17 @@ impl System {
         assert!(bounds.workers > 0 && bounds.resources > 0, "nothing to explore: {bounds}");
         let agents = (1..=bounds.operations).map(|n| Actor::Agent(agent_id(n)));
         let workers = (0..bounds.workers).map(|n| Actor::Worker(worker_id(n)));
-        let services =
-            [Actor::Supervisor, Actor::Authority, Actor::Ledger, Actor::Destination];
+        let services = [Actor::Supervisor, Actor::Authority, Actor::Ledger, Actor::Destination];
         let actors: Vec<_> = agents.chain(workers).chain(services).collect();
         assert!(actors.len() <= SLOTS_MAX, "{} roles are more than {SLOTS_MAX}", actors.len());
         let mut system =
             Self { design: design.clone(), bounds: bounds.clone(), actors, stimuli: Vec::new() };
         let slot = |actor| system.slot(&actor).expect("every service takes part");
         let (supervisor, authority) = (slot(Actor::Supervisor), slot(Actor::Authority));
-        let suspect =
-            |n| (supervisor, Signal::Suspect(worker_id(n)), Budget::Takeovers);
+        let suspect = |n| (supervisor, Signal::Suspect(worker_id(n)), Budget::Takeovers);
         let revoke = |n| (authority, Signal::Revoke(resource_id(n)), Budget::Revocations);
-        system.stimuli = (0..bounds.workers)
-            .map(suspect)
-            .chain((0..bounds.resources).map(revoke))
-            .collect();
+        system.stimuli =
+            (0..bounds.workers).map(suspect).chain((0..bounds.resources).map(revoke)).collect();
         system
     }
 
@@ -160,7 +156,18 @@ impl System {
     /// One step of the role in a slot.
     #[must_use]
     pub fn step(&self, slot: usize, component: &Component, tick: u8, input: &Input) -> Step {
-        component.step(&self.design, slot, tick, input)
+        // The ledger takes a number that no entry has, beginning with this one. Numbers that
+        // depend on the operation, and not on the order of claims, keep operations apart.
+        let number = match input {
+            Input::Message { message: Message::Claim { intent, .. }, .. } => {
+                let step = intent.record().step_id.as_str();
+                (1..=self.bounds.operations)
+                    .find(|number| step_name(*number) == step)
+                    .map(|number| u64::from(number) << 32)
+            }
+            _ => None,
+        };
+        component.step(&self.design, slot, tick, number, input)
     }
 
     /// What has to be spent to fire a signal that was armed like this.
@@ -206,6 +213,11 @@ pub(crate) fn step_name(number: u8) -> String {
     format!("step-{number:x}")
 }
 
+/// How the ids begin that the ledger gives to an operation.
+pub(crate) fn operation_name(number: u8) -> String {
+    format!("op_{number:08x}")
+}
+
 pub(crate) fn resource_name(number: u8) -> String {
     format!("resource-{:x}", number + 1)
 }
@@ -215,11 +227,7 @@ fn worker_id(number: u8) -> WorkerId {
 }
 
 fn target(resource: u8) -> Target {
-    Target {
-        system: "staging".into(),
-        environment: "eu".into(),
-        resource: resource_name(resource),
-    }
+    Target { system: "staging".into(), environment: "eu".into(), resource: resource_name(resource) }
 }
 
 fn resource_id(number: u8) -> ResourceId {

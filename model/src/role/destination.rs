@@ -53,7 +53,7 @@ pub enum Record {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Destination {
     cells: BTreeMap<ResourceId, Cell>,
-    traces: BTreeMap<OperationId, Trace>,
+    pub(super) traces: BTreeMap<OperationId, Trace>,
 }
 
 /// A mutation as it arrives.

@@ -19,7 +19,7 @@ use std::sync::RwLock;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::check::system::{System, agent_name, resource_name, step_name};
+use crate::check::system::{System, agent_name, operation_name, resource_name, step_name};
 use crate::intent::SealedIntent;
 use crate::role::Actor;
 
@@ -81,8 +81,7 @@ impl Symmetry {
         value: &T,
     ) -> T {
         let intents = self.intents.read().expect("no thread panics");
-        let is_behind =
-            permutation.hashes.read().expect("no thread panics").len() < intents.len();
+        let is_behind = permutation.hashes.read().expect("no thread panics").len() < intents.len();
         if is_behind {
             let mut hashes = permutation.hashes.write().expect("no thread panics");
             for intent in &intents[hashes.len()..] {
@@ -114,6 +113,7 @@ impl Permutation {
             }
             names.push((agent_name(*operation), agent_name(*image)));
             names.push((step_name(*operation), step_name(*image)));
+            names.push((operation_name(*operation), operation_name(*image)));
         }
         names.retain(|(from, to)| from != to);
         let slots = system
