@@ -9,7 +9,9 @@
 //! * [`design`]: the safeguards as settings, each with the function that decides.
 //! * [`role`]: the protocol as pure state machines that ask the design.
 //! * [`invariant`]: what must hold, as folds over events.
+//! * [`check`]: the exhaustive checker.
 
+pub mod check;
 pub mod design;
 pub mod envelope;
 pub mod event;

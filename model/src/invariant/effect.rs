@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::Event;
 use crate::identity::OperationId;
 use crate::intent::IntentHash;
 use crate::invariant::{InvariantId, Subject, Violation, violation};
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Effects {
     by_operation: BTreeMap<OperationId, IntentHash>,
     by_intent: BTreeMap<IntentHash, OperationId>,

@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::Event;
 use crate::identity::OperationId;
 use crate::intent::IntentHash;
@@ -10,7 +12,7 @@ use crate::invariant::{InvariantId, Subject, Violation, violation};
 use crate::receipt::Receipt;
 use crate::resource::{ResourceId, ResourceVersion};
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Identity {
     /// The first intent that each operation id was seen to name.
     names: BTreeMap<OperationId, IntentHash>,

@@ -129,7 +129,7 @@ impl fmt::Display for Violation {
 impl std::error::Error for Violation {}
 
 /// All invariants over one run.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Monitor {
     ownership: ownership::Ownership,
     identity: identity::Identity,

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::design::guarantee::{FencedFrom, Guarantee};
 use crate::event::{Event, LeaseEnd};
 use crate::identity::WorkerId;
@@ -10,7 +12,7 @@ use crate::lease::Epoch;
 use crate::receipt::Receipt;
 use crate::resource::ResourceId;
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 struct Seen {
     /// Every epoch the authority issued, and to whom.
     issued: BTreeMap<Epoch, WorkerId>,
@@ -20,7 +22,7 @@ struct Seen {
     over: BTreeSet<Epoch>,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct Ownership {
     guarantee: Guarantee,
     resources: BTreeMap<ResourceId, Seen>,

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::event::{Event, OperationStatus, Outcome};
 use crate::identity::OperationId;
 use crate::intent::IntentHash;
 use crate::invariant::{InvariantId, Subject, Violation, violation};
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Settling {
     requests: BTreeMap<IntentHash, Option<Outcome>>,
     operations: BTreeMap<OperationId, (IntentHash, OperationStatus)>,

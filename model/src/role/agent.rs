@@ -14,7 +14,7 @@ use crate::resource::ResourceVersion;
 use crate::role::{Actor, Answer, Context, Delay, Message, Output, Role, Signal};
 
 /// One effect that an agent is to bring about.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Task {
     /// Which step of the run it is.
     pub step_id: StepId,
@@ -47,7 +47,7 @@ pub struct Progress {
 pub type Record = (usize, Progress);
 
 /// Who an agent is and what it has to do.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Brief {
     /// The agent.
     pub id: AgentId,
@@ -66,12 +66,12 @@ pub struct Brief {
 }
 
 /// The agent's state.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Agent {
     brief: Brief,
     /// When each task was begun that has no intent yet.
-    begun: Vec<Option<Timestamp>>,
-    progress: Vec<Option<Progress>>,
+    pub(super) begun: Vec<Option<Timestamp>>,
+    pub(super) progress: Vec<Option<Progress>>,
 }
 
 type Out = Output<Record>;

@@ -52,7 +52,7 @@ impl Phase {
 pub type Record = (ResourceId, Tenure);
 
 /// The authority's state.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Authority {
     tenures: BTreeMap<ResourceId, Tenure>,
 }

@@ -50,10 +50,10 @@ pub enum Record {
 }
 
 /// The destination's state.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Destination {
     cells: BTreeMap<ResourceId, Cell>,
-    traces: BTreeMap<OperationId, Trace>,
+    pub(super) traces: BTreeMap<OperationId, Trace>,
 }
 
 /// A mutation as it arrives.

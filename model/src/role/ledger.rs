@@ -33,7 +33,7 @@ pub struct Entry {
 pub type Record = (OperationId, Entry);
 
 /// The ledger's state.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Ledger {
     entries: BTreeMap<OperationId, Entry>,
     /// The operations of each intent, in the order of their claims.

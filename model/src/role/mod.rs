@@ -12,20 +12,22 @@
 //! * [`worker`]: performs operations for agents.
 //! * [`supervisor`]: suspects workers and asks for takeovers.
 //! * [`agent`]: wants effects and waits for answers.
+//! * [`relevance`]: what can still matter to a role.
 
 pub mod agent;
 pub mod authority;
 pub mod destination;
 pub mod ledger;
 pub mod message;
+pub mod relevance;
 pub mod supervisor;
 pub mod worker;
 
 use std::fmt;
 use std::time::Duration;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 pub use message::{Actor, Answer, EntryView, Message};
 
@@ -80,7 +82,7 @@ impl<R> Output<R> {
 }
 
 /// How long to wait: the driver knows the durations, the model only what they are for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Delay {
     /// Until a lease's term is over, by the authority's clock.
     LeaseTerm,
@@ -99,7 +101,7 @@ pub enum Delay {
 }
 
 /// What reaches a role beside messages: its own timers, and stimuli from outside.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Signal {
     /// To the authority: the term of this lease may be over.
     LeaseDeadline(ResourceId, Epoch),

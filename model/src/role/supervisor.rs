@@ -4,11 +4,13 @@
 //! authority to pass it on, naming the epoch it saw: if that is no longer the current one,
 //! nothing happens.
 
+use serde::{Deserialize, Serialize};
+
 use crate::identity::WorkerId;
 use crate::role::{Actor, Context, Message, Nothing, Output, Role, Signal};
 
 /// The supervisor's state: whom it may appoint.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Supervisor {
     workers: Vec<WorkerId>,
 }

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::design::fence::EnforcedAt;
 use crate::design::identity::AllocatedBy;
 use crate::design::recovery::OnTimeout;
@@ -22,7 +24,7 @@ use crate::role::{
 };
 
 /// What a job is waiting for.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Stage {
     /// The authority, to say that the worker is ready.
     Acquiring,
@@ -43,14 +45,14 @@ pub enum Stage {
 }
 
 /// One intent that the worker is busy with.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-struct Job {
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub(super) struct Job {
     agent: AgentId,
     call_id: CallId,
     asked_at: Timestamp,
     intent: SealedIntent,
     payload: Payload,
-    stage: Stage,
+    pub(super) stage: Stage,
     /// The state the resource was in when it was last read.
     read: Option<ResourceVersion>,
     /// The id that the worker brings to its claim, where the ledger does not allocate.
@@ -64,19 +66,19 @@ struct Job {
 }
 
 /// A lease, and whether any job has got on since it was granted or renewed.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-struct Holding {
-    lease: Lease,
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub(super) struct Holding {
+    pub(super) lease: Lease,
     has_progressed: bool,
 }
 
 /// The worker's state. Nothing of it is durable: what has to survive is in the ledger.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Worker {
     id: WorkerId,
     attempts_max: Option<u32>,
-    holdings: BTreeMap<ResourceId, Holding>,
-    jobs: BTreeMap<IntentHash, Job>,
+    pub(super) holdings: BTreeMap<ResourceId, Holding>,
+    pub(super) jobs: BTreeMap<IntentHash, Job>,
 }
 
 type Out = Output<Nothing>;
@@ -97,8 +99,16 @@ impl Worker {
     fn enter(&mut self, context: Context<'_>, key: IntentHash, stage: Stage, out: &mut Out) {
         let Some(job) = self.jobs.get_mut(&key) else { return };
         job.stage = stage;
-        if let Some(holding) = self.holdings.get_mut(&job.intent.record().target.resource_id()) {
+        let resource = job.intent.record().target.resource_id();
+        if let Some(holding) = self.holdings.get_mut(&resource) {
             holding.has_progressed = true;
+        }
+        let is_acquiring = |stage| stage == Stage::Acquiring;
+        if is_acquiring(stage) && self.waiting(&resource, is_acquiring).len() > 1 {
+            // One acquisition serves all jobs on the resource; a second one would take the
+            // lease from this very worker, and its writes under the first would be refused.
+            out.arm(Delay::Resend, Signal::JobTimeout(key, stage));
+            return;
         }
         self.ask(context, key, out);
     }
@@ -116,7 +126,15 @@ impl Worker {
         let operation_id = job.operation_id.clone();
         let known = || operation_id.clone().expect("a job past its claim has an operation");
         match stage {
-            Stage::Acquiring => out.send(Actor::Authority, Message::Acquire { resource }),
+            Stage::Acquiring => {
+                // The job asks for all that wait, so that the others need not ask too.
+                for other in self.waiting(&resource, |stage| stage == Stage::Acquiring) {
+                    if other != key {
+                        out.arm(Delay::Resend, Signal::JobTimeout(other, stage));
+                    }
+                }
+                out.send(Actor::Authority, Message::Acquire { resource });
+            }
             Stage::Reading => out.send(Actor::Destination, Message::Read { resource }),
             Stage::Claiming => {
                 if job.proposal.is_none() {

@@ -1,0 +1,220 @@
+//! The exhaustive checker: every interleaving within stated bounds.
+//!
+//! It runs the very same [roles](crate::role) as the simulated world. What is random there
+//! is a choice here: which message is delivered next, whether a timer fires before an
+//! answer comes, when a worker is suspected or crashes. The search is breadth first, so
+//! the first counterexample is a shortest one.
+//!
+//! ```
+//! use holdover_model::check::{Bounds, Budget, Judgement, Options, check};
+//! use holdover_model::design::Design;
+//!
+//! let design = Design::named("highest-seen")?;
+//! let bounds = Bounds::default().with(Budget::Takeovers, 1);
+//! let verdict = check(&design, &[bounds], Options::default());
+//! assert_eq!(verdict.verdict, Judgement::Violated);
+//! println!("{verdict}");
+//! # Ok::<(), holdover_model::design::DesignError>(())
+//! ```
+
+pub mod bounds;
+pub mod component;
+pub mod system;
+
+mod action;
+mod counterexample;
+mod intern;
+mod reduction;
+mod search;
+mod settle;
+mod space;
+mod verdict;
+mod visited;
+
+use std::fmt;
+use std::time::Instant;
+
+use serde::Serialize;
+
+pub use bounds::{Bounds, Budget, Budgets};
+pub use counterexample::{Counterexample, Moment};
+pub use search::Progress;
+pub use verdict::{BoundReport, Judgement, Verdict};
+
+use crate::design::Design;
+use search::{End, Found, Limits, search};
+use space::Space;
+use system::System;
+
+/// Ways to look at fewer states and still see every violation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(clippy::struct_excessive_bools, reason = "each can be switched off by itself")]
+pub struct Reductions {
+    /// Messages that can never matter again are removed.
+    pub dead_messages: bool,
+    /// Of states that differ only in which operation is which, one is explored.
+    pub symmetry: bool,
+    /// Of orders of steps that make no difference, one is explored.
+    pub partial_order: bool,
+}
+
+impl Reductions {
+    /// Every state is looked at.
+    pub fn none() -> Self {
+        Self { dead_messages: false, symmetry: false, partial_order: false }
+    }
+
+    /// As few states as possible are looked at.
+    pub fn all() -> Self {
+        Self { dead_messages: true, symmetry: true, partial_order: true }
+    }
+}
+
+impl Default for Reductions {
+    fn default() -> Self {
+        Self::all()
+    }
+}
+
+/// What restricts behaviour: a violation that needs more than this is not seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Assumptions {
+    /// Between two roles, messages arrive in the order in which they were sent.
+    pub ordered_links: bool,
+    /// A reply that its receiver would ignore at this moment is never delivered.
+    pub unawaited_replies_vanish: bool,
+}
+
+impl Assumptions {
+    /// Nothing is assumed.
+    pub fn none() -> Self {
+        Self::default()
+    }
+}
+
+impl fmt::Display for Assumptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = [
+            (self.ordered_links, "links keep order"),
+            (self.unawaited_replies_vanish, "replies that nobody awaits vanish"),
+        ];
+        let made: Vec<_> = named.iter().filter(|(is, _)| *is).map(|(_, name)| *name).collect();
+        f.pad(if made.is_empty() { "nothing".into() } else { made.join(", ") }.as_str())
+    }
+}
+
+/// How to check.
+pub struct Options<'a> {
+    /// How many threads search.
+    pub threads: usize,
+    /// How much memory the search may take: beyond it the answer is "not exhausted".
+    pub memory_mib_max: usize,
+    /// Ways to look at fewer states.
+    pub reductions: Reductions,
+    /// What is assumed that restricts behaviour.
+    pub assumptions: Assumptions,
+    /// Whether a settled state has to stay reachable from every state.
+    pub checks_settling: bool,
+    /// Is told now and then how far the search has come.
+    pub progress: Option<&'a mut dyn FnMut(Progress<'_>)>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self {
+            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_mib_max: 4096,
+            reductions: Reductions::all(),
+            assumptions: Assumptions::none(),
+            checks_settling: true,
+            progress: None,
+        }
+    }
+}
+
+/// Explores everything within each of the bounds, until an invariant is broken.
+pub fn check(design: &Design, bounds: &[Bounds], mut options: Options<'_>) -> Verdict {
+    let mut verdict = Verdict {
+        design: design.name.clone(),
+        verdict: Judgement::Safe,
+        bounds: Vec::new(),
+        reductions: options.reductions,
+        assumptions: options.assumptions,
+        counterexample: None,
+    };
+    for bounds in bounds {
+        let (report, counterexample) = check_one(design, bounds, &mut options);
+        if !report.exhausted && verdict.verdict == Judgement::Safe {
+            verdict.verdict = Judgement::NotExhausted;
+        }
+        verdict.bounds.push(report);
+        if counterexample.is_some() {
+            verdict.verdict = Judgement::Violated;
+            verdict.counterexample = counterexample;
+            break;
+        }
+    }
+    verdict
+}
+
+fn check_one(
+    design: &Design,
+    bounds: &Bounds,
+    options: &mut Options<'_>,
+) -> (BoundReport, Option<Counterexample>) {
+    let began = Instant::now();
+    let mut reductions = options.reductions;
+    let limits = Limits {
+        threads: options.threads.max(1),
+        memory_bytes_max: options.memory_mib_max.saturating_mul(1 << 20),
+        depth_max: None,
+        checks_settling: options.checks_settling,
+    };
+    let mut silent = |_: Progress<'_>| ();
+    let (space, found) = loop {
+        let progress = options.progress.as_deref_mut().unwrap_or(&mut silent);
+        let space = Space::new(System::new(design, bounds), reductions, options.assumptions);
+        let found = search(&space, limits, progress);
+        if found.end != End::Asymmetric {
+            break (space, found);
+        }
+        reductions.symmetry = false;
+    };
+    let counterexample = match &found.end {
+        End::Violated(path) => {
+            // Which run was found may depend on how the threads took turns, and partial
+            // order may have hidden a shorter one. One thread without it settles both.
+            let reductions = Reductions { partial_order: false, ..reductions };
+            let limits = Limits {
+                threads: 1,
+                depth_max: Some(path.len()),
+                checks_settling: false,
+                ..limits
+            };
+            let again = Space::new(System::new(design, bounds), reductions, options.assumptions);
+            let progress = options.progress.as_deref_mut().unwrap_or(&mut silent);
+            Some(match search(&again, limits, progress).end {
+                End::Violated(path) => counterexample::follow(&again, &path),
+                _ => counterexample::follow(&space, path),
+            })
+        }
+        End::Wedged(path) => Some(counterexample::follow(&space, path)),
+        _ => None,
+    };
+    let Found { end, unique_states, generated_states, depth, peak_bytes } = found;
+    #[expect(clippy::cast_precision_loss, reason = "this is shown to people")]
+    let peak_memory_mib = peak_bytes as f64 / f64::from(1 << 20);
+    let report = BoundReport {
+        bounds: bounds.clone(),
+        unique_states,
+        generated_states,
+        depth,
+        seconds: began.elapsed().as_secs_f64(),
+        peak_memory_mib,
+        exhausted: matches!(end, End::Exhausted | End::Wedged(_)),
+        symmetric: reductions.symmetry,
+    };
+    (report, counterexample)
+}

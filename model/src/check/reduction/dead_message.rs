@@ -1,0 +1,259 @@
+//! Removal of messages that can never matter again.
+//!
+//! **Why it is sound.** A message is removed only if its delivery, now or at any later
+//! time, would change no role and no invariant's memory, and what it would send is itself
+//! such a message or equals one that is still under way. Then every run with the message
+//! is matched by the run in which it stays undelivered for ever. Each rule rests on
+//! something that only grows:
+//!
+//! * *Fates* (applied, rejected, reconciled). A worker heeds the fate of a try only while
+//!   that try is under way. Which try that is, it learns from the ledger, whose count of
+//!   tries never goes back and which has one entry for each intent; so the fate is dead if
+//!   the worker has no such try under way, the ledger has gone on to a later one or closed
+//!   the operation, and no older word of the ledger is under way to that worker.
+//! * *Anything about an intent* to a worker that has no job for it, and to which no
+//!   request for it is or can come under way.
+//! * *Mutations and questions* about a try that the destination has closed: it changes
+//!   nothing any more, and the answer is a dead fate.
+//! * *Leases* (release, renew, take over) that name an epoch which is no longer current:
+//!   epochs are issued once. The same holds for the destination's word about its fence.
+//! * *Words to the fence* that it has heard already: they change nothing, and the answer
+//!   was given when the fence changed. It matters only if it is still under way, for none
+//!   is lost and the authority does not forget.
+//!
+//! Where a design or a bound breaks what a rule rests on, the rule is not used: see
+//! [`Rules`].
+//!
+//! What is removed can no longer help to settle an operation. Settling is therefore judged
+//! a little too strictly, never too mildly.
+
+use crate::check::bounds::{Bounds, Budget};
+use crate::check::component::Machine;
+use crate::check::space::{InputNumber, Lens, Purse, receiver, sender};
+use crate::design::Design;
+use crate::design::identity::IdentitySettings;
+use crate::identity::AttemptId;
+use crate::intent::IntentHash;
+use crate::role::Message;
+
+/// Which rules a design and a bound allow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Rules {
+    /// One entry in the ledger for each intent, and its count of tries never goes back.
+    pub(crate) ledger_is_sole: bool,
+    /// An epoch that has gone never comes back.
+    pub(crate) epochs_are_new: bool,
+    /// The fence's answer reaches the authority, which does not forget it.
+    pub(crate) fence_is_heard: bool,
+}
+
+impl Rules {
+    /// The rules for a design within a bound.
+    pub(crate) fn of(design: &Design, bounds: &Bounds) -> Self {
+        let budgets = &bounds.budgets;
+        let epochs_are_new = budgets[Budget::Restores] == 0;
+        Self {
+            ledger_is_sole: design.identity == IdentitySettings::default(),
+            epochs_are_new,
+            fence_is_heard: epochs_are_new
+                && budgets[Budget::Losses] == 0
+                && budgets[Budget::AuthorityCrashes] == 0,
+        }
+    }
+}
+
+/// What a message is, as far as reductions care.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// A request for an effect, to a worker.
+    Perform,
+    /// The ledger's word, to a worker.
+    View,
+    /// The destination's word about one try, or about any try.
+    Fate(Option<AttemptId>),
+    /// To the ledger.
+    ToLedger,
+    /// A try, or a question about tries, to the destination.
+    ToDestination,
+    /// About a lease of the past, perhaps: to the authority.
+    Lease,
+    /// Between supervisor and authority.
+    Supervision,
+    /// To the fence.
+    Admit,
+    /// An answer to an agent.
+    Answered,
+    /// A resource's state.
+    State,
+    /// Anything else.
+    Other,
+}
+
+/// What a message is, and which intent it is about.
+pub(crate) fn classify(message: &Message) -> (Kind, Option<IntentHash>) {
+    match message {
+        Message::Perform { intent, .. } => (Kind::Perform, Some(intent.hash())),
+        Message::Entry { intent_hash, .. } | Message::MayDispatch { intent_hash, .. } => {
+            (Kind::View, Some(*intent_hash))
+        }
+        Message::Applied { intent_hash, .. } => (Kind::Fate(None), Some(*intent_hash)),
+        Message::Rejected { intent_hash, attempt_id, .. }
+        | Message::Reconciled { intent_hash, attempt_id, .. } => {
+            (Kind::Fate(Some(*attempt_id)), Some(*intent_hash))
+        }
+        Message::Claim { intent, .. } => (Kind::ToLedger, Some(intent.hash())),
+        Message::Dispatch { intent_hash, .. } | Message::Settle { intent_hash, .. } => {
+            (Kind::ToLedger, Some(*intent_hash))
+        }
+        Message::Apply { envelope, .. } => (Kind::ToDestination, Some(envelope.intent_hash)),
+        Message::Reconcile { intent_hash, .. } => (Kind::ToDestination, Some(*intent_hash)),
+        Message::Release { .. } | Message::Renew { .. } | Message::Admitted { .. } => {
+            (Kind::Lease, None)
+        }
+        Message::Inspect { .. } | Message::Holding { .. } | Message::TakeOver { .. } => {
+            (Kind::Supervision, None)
+        }
+        Message::Admit { .. } => (Kind::Admit, None),
+        Message::Answered { intent_hash, .. } => (Kind::Answered, Some(*intent_hash)),
+        Message::State { .. } => (Kind::State, None),
+        _ => (Kind::Other, None),
+    }
+}
+
+/// Whether the receiver by itself can tell that a message about a lease, to the fence, or
+/// to the destination will change nothing there, whenever it comes.
+pub(crate) fn is_done_with(receiver: &Machine, message: &Message) -> bool {
+    if let Some(authority) = receiver.authority() {
+        return match message {
+            Message::Release { resource, epoch }
+            | Message::Renew { resource, epoch }
+            | Message::TakeOver { resource, epoch, .. } => {
+                let (current, last) = authority.epochs(resource);
+                current != Some(*epoch) && *epoch <= last
+            }
+            Message::Admitted { resource, epoch, sealed } => {
+                authority.has_done_with(resource, *epoch, *sealed)
+            }
+            _ => false,
+        };
+    }
+    let Some(destination) = receiver.destination() else { return false };
+    match message {
+        Message::Admit { resource, epoch, holder } => {
+            destination.cell(resource).fence.covers(*epoch, holder.is_none())
+        }
+        Message::Apply { envelope, .. } => {
+            destination.has_effect(&envelope.operation_id)
+                || destination.has_closed(&envelope.operation_id, envelope.attempt_id)
+        }
+        Message::Reconcile { operation_id, attempt_id, .. } => {
+            destination.has_effect(operation_id)
+                || destination.has_closed(operation_id, *attempt_id)
+        }
+        _ => false,
+    }
+}
+
+impl Lens<'_> {
+    /// Removes every dead message of a state that ends `words`.
+    pub(crate) fn remove_dead_messages(
+        &mut self,
+        words: &mut Vec<u32>,
+        start: usize,
+        purse: Purse,
+    ) {
+        let first = start + self.space.head();
+        let mut place = first;
+        // Without one message another may be dead too, so every removal starts anew.
+        while place < words.len() {
+            if self.is_dead(&words[start..], words[place], purse) {
+                words.remove(place);
+                place = first;
+            } else {
+                place += 1;
+            }
+        }
+    }
+
+    fn is_dead(&mut self, state: &[u32], letter: u32, purse: Purse) -> bool {
+        let (rules, slot) = (self.space.rules, receiver(letter));
+        let facts = self.facts(letter);
+        match facts.kind {
+            Kind::View => self.is_stranger(state, slot, facts.key, purse),
+            Kind::Fate(attempt) => self.is_dead_fate(state, slot, facts.key, attempt, purse),
+            Kind::ToDestination => {
+                if !self.is_done_with(state[slot], letter) {
+                    return false;
+                }
+                let outcome = self.step(slot, state[slot], purse.tick, InputNumber::Letter(letter));
+                let monitor = state[self.space.slots()];
+                outcome.component == state[slot]
+                    && self.observe(monitor, outcome.events) == monitor
+                    && self.is_dead_fate(state, sender(letter), facts.key, facts.answer, purse)
+            }
+            Kind::Lease | Kind::Supervision => {
+                rules.epochs_are_new && self.is_done_with(state[slot], letter)
+            }
+            Kind::Admit => rules.fence_is_heard && self.is_done_with(state[slot], letter),
+            _ => false,
+        }
+    }
+
+    /// Whether a worker has no job for an intent and will never have one.
+    fn is_stranger(&mut self, state: &[u32], worker: usize, key: u32, purse: Purse) -> bool {
+        if self.has_job(state[worker], key) || self.can_be_asked_again(state, purse, key) {
+            return false;
+        }
+        let is_request = |lens: &mut Self, letter: u32| {
+            let facts = lens.facts(letter);
+            receiver(letter) == worker && facts.kind == Kind::Perform && facts.key == key
+        };
+        !state[self.space.head()..].iter().any(|letter| is_request(self, *letter))
+    }
+
+    /// Whether the fate of a try, or of any try, can mean nothing to a worker any more.
+    fn is_dead_fate(
+        &mut self,
+        state: &[u32],
+        worker: usize,
+        key: u32,
+        attempt: Option<AttemptId>,
+        purse: Purse,
+    ) -> bool {
+        if self.is_stranger(state, worker, key, purse) {
+            return true;
+        }
+        if !self.space.rules.ledger_is_sole {
+            return false;
+        }
+        let is_awaited = self
+            .attempt_under_way(state[worker], key)
+            .is_some_and(|current| attempt.is_none_or(|attempt| attempt == current));
+        let is_open = self
+            .first_open_attempt(state[self.space.ledger], key)
+            .is_some_and(|first| attempt.is_none_or(|attempt| attempt >= first));
+        let is_view = |lens: &mut Self, letter: u32| {
+            let facts = lens.facts(letter);
+            receiver(letter) == worker && facts.kind == Kind::View && facts.key == key
+        };
+        !is_awaited
+            && !is_open
+            && !state[self.space.head()..].iter().any(|letter| is_view(self, *letter))
+    }
+
+    /// Whether an agent may still ask somebody, or somebody else, for this intent.
+    pub(crate) fn can_be_asked_again(&mut self, state: &[u32], purse: Purse, key: u32) -> bool {
+        let may_ask = purse.is_calm
+            || purse.left[Budget::Retries] > 0
+            || purse.left[Budget::AgentCrashes] > 0;
+        may_ask && !(0..self.space.agents()).any(|slot| self.has_answer(state[slot], key))
+    }
+}
+
+/// The try whose fate answers a message to the destination; any, if `None`.
+pub(crate) fn answer(message: &Message) -> Option<AttemptId> {
+    match message {
+        Message::Reconcile { attempt_id, .. } => Some(*attempt_id),
+        _ => None,
+    }
+}

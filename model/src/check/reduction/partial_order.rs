@@ -1,0 +1,143 @@
+//! Partial order: of the orders of steps that make no difference, one is explored.
+//!
+//! **Why it is sound.** Some steps can be taken at once without excluding anything. If one
+//! is possible, the search takes it (or each of a few) and nothing else; every run in which
+//! it is taken later or never is matched by a run in which it is taken now, for
+//!
+//! * it commutes with every other step that is possible now or later, until it is taken,
+//!   also in what the invariants remember; and
+//! * if it is never taken, then taking it only leaves more messages under way, and a
+//!   message that is not delivered is as good as one that was never sent.
+//!
+//! None of them can be repeated without end, so no other step is put off for ever. These
+//! are the steps, with what makes them commute:
+//!
+//! * *The resource's state reaches an agent*: it waits for nothing else, and the version
+//!   is in the message.
+//! * *An agent begins*, if the clock cannot go on any more: only the clock could make a
+//!   later beginning differ.
+//! * *An answer reaches an agent* that cannot ask again.
+//! * *The supervisor hears what a suspect holds*: it has no state.
+//! * *A worker is suspected*, each of them: the only thing that follows is a question under
+//!   way, and the budget serves nothing else.
+//! * *An agent asks the next worker*, each that may: once all have asked, no other use of
+//!   the budget can come up. It adds a request under way; an answer to an earlier one
+//!   counts as before.
+//! * *A request reaches the ledger*, if nobody else has anything to say to it about that
+//!   intent, now or later: the ledger treats intents separately.
+//!
+//! Losses, duplications and crashes of the roles concerned are steps that would not
+//! commute; where a budget allows them, the rule is not used. A suspicion or request that
+//! is taken early must not make a state look settled that would be wedged without it, so
+//! settling is judged as if the supervisor's messages were lost.
+//!
+//! A run may get longer by steps that are taken early. Therefore a counterexample is
+//! searched again without this reduction.
+
+use crate::check::bounds::{Bounds, Budget};
+use crate::check::reduction::dead_message::Kind;
+use crate::check::space::{Lens, Purse, Successors, receiver, sender};
+use crate::check::system::Leave;
+
+/// What the bounds allow to be taken at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Commuting {
+    /// Nothing is lost, doubled or sent twice.
+    is_reliable: bool,
+    agents_stay: bool,
+    ledger_stays: bool,
+    supervisor_stays: bool,
+}
+
+impl Commuting {
+    pub(crate) fn within(bounds: &Bounds) -> Self {
+        let is_none = |budgets: &[Budget]| budgets.iter().all(|b| bounds.budgets[*b] == 0);
+        Self {
+            is_reliable: is_none(&[Budget::Losses, Budget::Duplications, Budget::Resends]),
+            agents_stay: is_none(&[Budget::AgentCrashes]),
+            ledger_stays: is_none(&[Budget::LedgerCrashes]),
+            supervisor_stays: is_none(&[Budget::SupervisorCrashes]),
+        }
+    }
+}
+
+impl Lens<'_> {
+    /// Adds the steps that can be taken at once in place of all others; none if there are
+    /// no such steps.
+    pub(crate) fn expand_at_once(&mut self, state: &[u32], purse: Purse, out: &mut Successors) {
+        let commuting = self.space.commuting;
+        if !commuting.is_reliable {
+            return;
+        }
+        let head = self.space.head();
+        for index in head..state.len() {
+            let letter = state[index];
+            let is_at_once = match self.facts(letter).kind {
+                Kind::State | Kind::Answered if self.space.is_agent(receiver(letter)) => {
+                    commuting.agents_stay
+                        && (self.facts(letter).kind == Kind::State
+                            || purse.left[Budget::Retries] == 0)
+                }
+                Kind::Supervision => {
+                    commuting.supervisor_stays && receiver(letter) == self.space.supervisor
+                }
+                Kind::ToLedger => {
+                    commuting.ledger_stays
+                        && commuting.agents_stay
+                        && self.space.rules.ledger_is_sole
+                        && self.is_sole_writer(state, purse, index)
+                }
+                _ => false,
+            };
+            if is_at_once {
+                self.delivery(state, purse, index, out);
+                return;
+            }
+        }
+        if commuting.agents_stay && purse.left[Budget::Expiries] == 0 {
+            for slot in 0..self.space.agents() {
+                self.signals(state, purse, slot, &|leave| leave == Leave::Free, out);
+                if out.len() > 0 {
+                    return;
+                }
+            }
+        }
+        if commuting.supervisor_stays && purse.left[Budget::Takeovers] > 0 {
+            self.stimuli(state, purse, &|budget| budget == Budget::Takeovers, out);
+            if out.len() > 0 {
+                return;
+            }
+        }
+        let all_have_asked = (0..self.space.agents()).all(|slot| self.has_asked(state[slot]));
+        if commuting.agents_stay && purse.left[Budget::Retries] > 0 && all_have_asked {
+            let is_retry = |leave| leave == Leave::Spends(Budget::Retries);
+            for slot in 0..self.space.agents() {
+                self.signals(state, purse, slot, &is_retry, out);
+            }
+        }
+    }
+
+    /// Whether no other worker has or can get anything to say to the ledger about the
+    /// intent of this message, and nothing else about it is under way to the ledger.
+    fn is_sole_writer(&mut self, state: &[u32], purse: Purse, index: usize) -> bool {
+        let letter = state[index];
+        let key = self.facts(letter).key;
+        let writer = sender(letter);
+        for (place, other) in state.iter().enumerate().skip(self.space.head()) {
+            if place == index || self.facts(*other).key != key {
+                continue;
+            }
+            let is_rival = match self.facts(*other).kind {
+                Kind::ToLedger => true,
+                Kind::Perform => receiver(*other) != writer,
+                _ => false,
+            };
+            if is_rival {
+                return false;
+            }
+        }
+        let workers = self.space.agents()..self.space.supervisor;
+        workers.filter(|slot| *slot != writer).all(|slot| !self.has_job(state[slot], key))
+            && !self.can_be_asked_again(state, purse, key)
+    }
+}

@@ -1,0 +1,87 @@
+//! Whether a settled state stays reachable from every reachable state.
+//!
+//! "Once faults stop, every operation settles": from each state that the search visits, a
+//! run is looked for in which no fault happens any more (nothing is spent from any
+//! budget), every message under way can be delivered, every timer can fire and the clock
+//! can go on. It has to reach a state in which every request is answered and every
+//! operation is settled. If there is none, the state is wedged. A run that breaks an
+//! invariant on the way is not one: safety is judged by the search.
+//!
+//! States from which a settled one is reachable are remembered, so that a later look ends
+//! as soon as it meets one of them; and what is left in the budgets does not matter here,
+//! so that many states of the search are one state here.
+
+use crate::check::bounds::Budgets;
+use crate::check::intern::QuickMap;
+use crate::check::space::{Lens, Purse, Successors, fingerprint};
+use crate::check::visited::Visited;
+
+/// A look that has seen this many states without finding a settled one is given up, and
+/// the state counts as wedged. The calm system has no end: an agent may ask again for
+/// ever.
+const STATES_MAX: usize = 20_000;
+
+/// The states from which a settled one is reachable, as far as they are known.
+pub(crate) struct Calm {
+    settling: Visited,
+}
+
+impl Calm {
+    pub(crate) fn new() -> Self {
+        Self { settling: Visited::new() }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.settling.bytes()
+    }
+
+    /// Whether a settled state is reachable once faults have stopped.
+    pub(crate) fn settles(&self, lens: &mut Lens<'_>, state: &[u32]) -> bool {
+        if lens.is_settled(state) {
+            return true;
+        }
+        let mut start = state.to_vec();
+        lens.calm_down(&mut start);
+        if self.settling.contains(fingerprint(&start)) {
+            return true;
+        }
+        self.look(lens, start)
+    }
+
+    /// Depth first, what promises most first; remembers every state on the way.
+    fn look(&self, lens: &mut Lens<'_>, start: Vec<u32>) -> bool {
+        let mut seen: QuickMap<u64, ()> = QuickMap::default();
+        let mut successors = Successors::default();
+        // What is still to be tried, and after how many steps of the current run.
+        let mut open = vec![(0, start)];
+        let mut path = Vec::new();
+        while let Some((depth, state)) = open.pop() {
+            let print = fingerprint(&state);
+            if seen.insert(print, ()).is_some() {
+                continue;
+            }
+            path.truncate(depth);
+            path.push(print);
+            if lens.is_settled(&state) || self.settling.contains(print) {
+                for print in path {
+                    self.settling.insert(print, 0);
+                }
+                return true;
+            }
+            if seen.len() > STATES_MAX {
+                return false;
+            }
+            lens.expand_calm(&state, &mut successors);
+            let ahead = successors.iter().filter_map(|(_, successor)| successor);
+            let before = open.len();
+            open.extend(ahead.map(|successor| (depth + 1, successor.to_vec())));
+            open[before..].reverse();
+        }
+        false
+    }
+}
+
+/// The purse once faults have stopped.
+pub(crate) fn calm(purse: Purse) -> Purse {
+    Purse { left: Budgets::none(), is_calm: true, ..purse }
+}
