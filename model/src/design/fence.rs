@@ -2,60 +2,99 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::design::Design;
+use crate::design::authority::EpochIssue;
+use crate::design::vocabulary::section;
 use crate::event::Rejection;
 use crate::lease::{Epoch, Holder};
 
-/// Where, how and when a fence works.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct FenceSettings {
-    /// Who compares a write with the lease.
-    pub enforced_at: EnforcedAt,
-    /// How the destination compares.
-    pub check: Check,
-    /// When the fence learns of a new epoch.
-    pub advance: Advance,
-}
-
-impl FenceSettings {
-    /// Whether the authority tells the destination of every change of ownership and waits
-    /// for its word.
-    pub fn is_pushed(self) -> bool {
-        self.enforced_at == EnforcedAt::Destination && self.advance == Advance::BeforeReady
+section! {
+    /// Where, how and when a stale worker's write is kept out.
+    FenceSettings = "fence" {
+        /// Who compares a write with the lease.
+        enforced_at = "enforced-at": EnforcedAt {
+            /// The service that owns the resource.
+            Destination = "destination",
+            /// A proxy in front of it: what has passed the proxy cannot be recalled.
+            Proxy = "proxy",
+            /// The worker, before it calls the destination. It can be paused in between.
+            Adapter = "adapter",
+            /// Nobody.
+            Nowhere = "nowhere",
+        }
+        /// How a write is compared with the fence.
+        check = "check": Check {
+            /// Worker and epoch equal the installed holder; unknown future epochs are refused.
+            CurrentEpoch = "current-epoch",
+            /// The epoch is not lower than the highest one seen.
+            AtLeastHighestSeen = "at-least-highest-seen",
+            /// The epoch is higher than the highest one seen, or the same from the same worker.
+            AnyHigher = "any-higher",
+        }
+        /// When the fence learns of a new epoch.
+        advance = "advance": Advance {
+            /// The authority installs it and waits, before the successor is told that it is
+            /// ready.
+            BeforeReady = "before-ready",
+            /// In the transaction that records the grant: ownership and value are co-located.
+            WithGrant = "with-grant",
+            /// With the first write that carries it.
+            OnFirstWrite = "on-first-write",
+            /// Never: the authority is asked about every write, in a step of its own.
+            ConsultedSeparately = "consulted-separately",
+        }
+        /// What an advancing fence does with writes that it has admitted already.
+        in_flight_writes = "in-flight-writes": InFlightWrites {
+            /// They are aborted before the fence is confirmed.
+            Drained = "drained",
+            /// They go on.
+            LeftRunning = "left-running",
+        }
+        /// What a report about a try is compared with.
+        completion = "completion": Completion {
+            /// The try has to be the operation's latest.
+            Fenced = "fenced",
+            /// Nothing but the operation id: an old try can complete a new one.
+            ByOperationIdOnly = "by-operation-id-only",
+        }
+        /// What a destination does whose fence is misconfigured.
+        misconfigured = "misconfigured": Misconfigured {
+            /// It refuses everything.
+            FailClosed = "fail-closed",
+            /// It admits everything.
+            SilentlyOff = "silently-off",
+        }
     }
 }
 
-/// Who compares a write with the lease.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EnforcedAt {
-    /// The service that owns the resource, in the same step as the mutation.
-    #[default]
-    Destination,
-    /// The worker, before it calls the destination. It can be paused in between.
-    Adapter,
-}
+impl FenceSettings {
+    /// Whether somebody on the way to the resource keeps a fence.
+    pub fn is_kept(self) -> bool {
+        matches!(self.enforced_at, EnforcedAt::Destination | EnforcedAt::Proxy)
+    }
 
-/// How the destination compares the epoch of a write with its fence.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Check {
-    /// Worker and epoch equal the installed holder; unknown future epochs are refused.
-    #[default]
-    CurrentEpoch,
-    /// The epoch is not lower than the highest one seen.
-    AtLeastHighestSeen,
-}
+    /// Whether the authority tells the destination of every change of ownership and waits
+    /// for its word.
+    pub fn is_pushed(self) -> bool {
+        self.is_kept() && matches!(self.advance, Advance::BeforeReady | Advance::WithGrant)
+    }
 
-/// When the fence learns of a new epoch.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Advance {
-    /// The authority installs it and waits, before the successor is told that it is ready.
-    #[default]
-    BeforeReady,
-    /// With the first write that carries it.
-    OnFirstWrite,
+    /// Whether ownership and value live in one store and change in one transaction.
+    pub fn is_co_located(self) -> bool {
+        self.is_pushed() && self.advance == Advance::WithGrant
+    }
+
+    /// Whether the authority is asked about every write.
+    pub fn is_consulted(self) -> bool {
+        self.is_kept() && self.advance == Advance::ConsultedSeparately
+    }
+
+    /// Whether an advancing fence aborts the writes that it has admitted before. A proxy
+    /// cannot: what it has passed on is out of its hands.
+    pub fn drains(self) -> bool {
+        self.enforced_at == EnforcedAt::Destination
+            && self.in_flight_writes == InFlightWrites::Drained
+    }
 }
 
 /// A destination's durable record of which epoch it admits.
@@ -83,39 +122,44 @@ impl Fence {
     }
 }
 
-impl FenceSettings {
-    /// Whether the destination admits a write by this holder, and the fence after it.
+impl Design {
+    /// Whether a write by this holder is admitted, and the fence after it.
+    ///
+    /// Where leases carry no epoch, only workers can be told apart.
     ///
     /// # Errors
     ///
     /// The reason of the rejection.
-    pub fn admit(self, fence: &Fence, holder: &Holder) -> Result<Fence, Rejection> {
-        if self.enforced_at != EnforcedAt::Destination {
+    pub fn admit(&self, fence: &Fence, holder: &Holder) -> Result<Fence, Rejection> {
+        let settings = self.fence;
+        let learnt = || Fence { epoch: holder.epoch, admits: Some(holder.clone()) };
+        if !settings.is_kept() {
             return Ok(fence.clone());
         }
-        match self.check {
-            Check::CurrentEpoch => match &fence.admits {
-                _ if holder.epoch < fence.epoch => Err(Rejection::StaleEpoch),
-                _ if holder.epoch > fence.epoch && !self.learns_from_writes() => {
-                    Err(Rejection::UnknownEpoch)
+        if self.authority.epoch == EpochIssue::None {
+            return match &fence.admits {
+                None if settings.is_pushed() => Err(Rejection::Sealed),
+                Some(current) if current.worker != holder.worker && settings.is_pushed() => {
+                    Err(Rejection::OtherWorker)
                 }
-                _ if holder.epoch > fence.epoch => {
-                    Ok(Fence { epoch: holder.epoch, admits: Some(holder.clone()) })
-                }
-                None => Err(Rejection::Sealed),
-                Some(current) if current.worker != holder.worker => Err(Rejection::OtherWorker),
-                Some(_) => Ok(fence.clone()),
-            },
-            Check::AtLeastHighestSeen if holder.epoch < fence.epoch => Err(Rejection::StaleEpoch),
-            Check::AtLeastHighestSeen => {
-                Ok(Fence { epoch: holder.epoch, admits: Some(holder.clone()) })
-            }
+                _ => Ok(Fence { epoch: fence.epoch.max(holder.epoch), ..learnt() }),
+            };
         }
-    }
-
-    /// Whether the destination has no source of epochs but the writes themselves.
-    fn learns_from_writes(self) -> bool {
-        self.advance == Advance::OnFirstWrite
+        match settings.check {
+            _ if holder.epoch < fence.epoch => Err(Rejection::StaleEpoch),
+            Check::AtLeastHighestSeen => Ok(learnt()),
+            Check::AnyHigher | Check::CurrentEpoch if holder.epoch == fence.epoch => {
+                match &fence.admits {
+                    None => Err(Rejection::Sealed),
+                    Some(current) if current.worker != holder.worker => Err(Rejection::OtherWorker),
+                    Some(_) => Ok(fence.clone()),
+                }
+            }
+            Check::AnyHigher => Ok(learnt()),
+            Check::CurrentEpoch if settings.is_pushed() => Err(Rejection::UnknownEpoch),
+            // The writes are the only source of epochs that there is.
+            Check::CurrentEpoch => Ok(learnt()),
+        }
     }
 }
 
@@ -129,7 +173,7 @@ mod tests {
 
     #[test]
     fn only_the_installed_holder_is_admitted() {
-        let settings = FenceSettings::default();
+        let settings = Design::default();
         let fence = Fence::default().told(Epoch(42), Some(holder("worker-B", 42)));
         assert_eq!(settings.admit(&fence, &holder("worker-B", 42)), Ok(fence.clone()));
         for (other, reason) in [
@@ -145,11 +189,7 @@ mod tests {
 
     #[test]
     fn highest_seen_admits_the_old_holder_until_the_successor_writes() {
-        let settings = FenceSettings {
-            check: Check::AtLeastHighestSeen,
-            advance: Advance::OnFirstWrite,
-            ..FenceSettings::default()
-        };
+        let settings = Design::named("highest-seen").unwrap();
         let after_a = settings.admit(&Fence::default(), &holder("worker-A", 41)).unwrap();
         assert!(settings.admit(&after_a, &holder("worker-A", 41)).is_ok());
         let after_b = settings.admit(&after_a, &holder("worker-B", 42)).unwrap();

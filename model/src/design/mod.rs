@@ -17,11 +17,17 @@
 //! assert_eq!(design.fence.check, Check::AtLeastHighestSeen);
 //! ```
 
+pub mod approval;
+pub mod authority;
+pub mod binds;
+pub mod destination;
 pub mod fence;
 pub mod guarantee;
 pub mod identity;
+pub mod lease;
 mod named;
 pub mod recovery;
+pub mod vocabulary;
 
 use serde::{Deserialize, Serialize};
 
@@ -44,13 +50,32 @@ pub struct Design {
     pub expect: Vec<InvariantId>,
     /// What the design claims. Only claims are checked.
     pub guarantee: guarantee::Guarantee,
+    /// How the authority hands out leases.
+    pub authority: authority::AuthoritySettings,
+    /// How a lease ends and how it is kept.
+    pub lease: lease::LeaseSettings,
     /// How a stale worker's write is kept out.
     pub fence: fence::FenceSettings,
     /// How an intent gets its operation id.
     pub identity: identity::IdentitySettings,
     /// What follows a timeout.
     pub recovery: recovery::RecoverySettings,
+    /// What the destination compares, and how it keeps evidence.
+    pub destination: destination::DestinationSettings,
+    /// What a consent covers.
+    pub approval: approval::ApprovalSettings,
 }
+
+/// Every section of a design file but the guarantee, in order.
+pub const SECTIONS: &[vocabulary::Section] = &[
+    authority::AuthoritySettings::SECTION,
+    lease::LeaseSettings::SECTION,
+    fence::FenceSettings::SECTION,
+    identity::IdentitySettings::SECTION,
+    recovery::RecoverySettings::SECTION,
+    destination::DestinationSettings::SECTION,
+    approval::ApprovalSettings::SECTION,
+];
 
 /// Why a design could not be had.
 #[derive(Debug, thiserror::Error)]

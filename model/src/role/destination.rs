@@ -103,7 +103,7 @@ impl Destination {
                 return Decision::Reject(Rejection::AttemptClosed);
             }
         }
-        match context.design.fence.admit(&cell.fence, holder) {
+        match context.design.admit(&cell.fence, holder) {
             Err(reason) => Decision::Reject(reason),
             Ok(_) if expected.is_some_and(|expected| expected != cell.version) => {
                 Decision::Reject(Rejection::VersionConflict)

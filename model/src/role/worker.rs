@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::design::fence::EnforcedAt;
-use crate::design::identity::AllocatedBy;
+use crate::design::identity::{AllocatedBy, Ingredients};
 use crate::design::recovery::OnTimeout;
 use crate::envelope::Envelope;
 use crate::event::{Event, OperationStatus, Rejection};
@@ -138,11 +138,13 @@ impl Worker {
             Stage::Reading => out.send(Actor::Destination, Message::Read { resource }),
             Stage::Claiming => {
                 if job.proposal.is_none() {
-                    job.proposal = context.design.identity.allocated_by.proposal(
-                        &job.intent.record().run_id,
-                        job.asked_at,
-                        context.entropy,
-                    );
+                    job.proposal = context.design.identity.allocated_by.proposal(Ingredients {
+                        intent: &job.intent,
+                        asked_at: job.asked_at,
+                        request_number: 1,
+                        minted: 0,
+                        entropy: context.entropy,
+                    });
                 }
                 let (intent, proposal) = (job.intent.clone(), job.proposal.clone());
                 out.send(Actor::Ledger, Message::Claim { intent, proposal });
@@ -256,7 +258,7 @@ impl Worker {
                     OnTimeout::Reconcile => {
                         self.enter(context, key, Stage::Reconciling(attempt_id), out);
                     }
-                    OnTimeout::AssumeFailed => self.settle(
+                    _ => self.settle(
                         context,
                         key,
                         attempt_id,
@@ -461,7 +463,7 @@ impl Worker {
                 out.events.push(Event::OutcomeUnknown { operation_id, attempt_id });
                 let status = match context.design.recovery.on_timeout {
                     OnTimeout::Reconcile => OperationStatus::Unknown,
-                    OnTimeout::AssumeFailed => OperationStatus::FailedBeforeEffect,
+                    _ => OperationStatus::FailedBeforeEffect,
                 };
                 self.settle(context, key, attempt_id, status, None, out);
             }

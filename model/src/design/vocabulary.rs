@@ -1,0 +1,139 @@
+//! How settings are declared: once, with their words, and readable by programs.
+//!
+//! A section is a struct of settings, a setting an enum of values; the first value is the
+//! safe default. The same declaration gives the types that roles ask, the strict reader,
+//! and the texts that `holdover design --explain` prints.
+
+use std::fmt;
+
+/// A section of a design file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Section {
+    /// Its name in the file.
+    pub name: &'static str,
+    /// What its settings are about.
+    pub meaning: &'static str,
+    /// Its settings.
+    pub settings: &'static [Setting],
+}
+
+/// One safeguard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Setting {
+    /// Its name in the file.
+    pub name: &'static str,
+    /// What it decides.
+    pub meaning: &'static str,
+    /// Its values; the first one is the safe default.
+    pub values: &'static [Value],
+}
+
+/// One way in which real systems set a safeguard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Value {
+    /// Its name in the file.
+    pub name: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name)
+    }
+}
+
+macro_rules! section {
+    (
+        $(#[doc = $section_doc:literal])+
+        $section:ident = $section_name:literal
+        $(also {
+            $(
+                $(#[doc = $also_doc:literal])+
+                $also_field:ident = $also_name:literal: $also:ty,
+            )+
+        })? {
+            $(
+                $(#[doc = $setting_doc:literal])+
+                $field:ident = $setting_name:literal: $setting:ident {
+                    $(#[doc = $first_doc:literal])+
+                    $first:ident = $first_name:literal,
+                    $(
+                        $(#[doc = $value_doc:literal])+
+                        $value:ident = $value_name:literal,
+                    )+
+                }
+            )+
+        }
+    ) => {
+        $(#[doc = $section_doc])+
+        #[derive(
+            Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default,
+            serde::Serialize, serde::Deserialize,
+        )]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $section {
+            $(
+                $(#[doc = $setting_doc])+
+                #[serde(rename = $setting_name)]
+                pub $field: $setting,
+            )+
+            $($(
+                $(#[doc = $also_doc])+
+                #[serde(rename = $also_name)]
+                pub $also_field: $also,
+            )+)?
+        }
+
+        impl $section {
+            /// The section as data.
+            pub const SECTION: $crate::design::vocabulary::Section =
+                $crate::design::vocabulary::Section {
+                    name: $section_name,
+                    meaning: concat!($($section_doc, "\n"),+),
+                    settings: &[$($setting::SETTING,)+ $($(<$also>::SETTING,)+)?],
+                };
+        }
+
+        $(
+            $(#[doc = $setting_doc])+
+            #[derive(
+                Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default,
+                serde::Serialize, serde::Deserialize,
+            )]
+            pub enum $setting {
+                $(#[doc = $first_doc])+
+                #[default]
+                #[serde(rename = $first_name)]
+                $first,
+                $(
+                    $(#[doc = $value_doc])+
+                    #[serde(rename = $value_name)]
+                    $value,
+                )+
+            }
+
+            impl $setting {
+                /// The setting as data.
+                pub const SETTING: $crate::design::vocabulary::Setting =
+                    $crate::design::vocabulary::Setting {
+                        name: $setting_name,
+                        meaning: concat!($($setting_doc, "\n"),+),
+                        values: &[
+                            $crate::design::vocabulary::Value {
+                                name: $first_name,
+                                meaning: concat!($($first_doc, "\n"),+),
+                            },
+                            $(
+                                $crate::design::vocabulary::Value {
+                                    name: $value_name,
+                                    meaning: concat!($($value_doc, "\n"),+),
+                                },
+                            )+
+                        ],
+                    };
+            }
+        )+
+    };
+}
+pub(crate) use section;
