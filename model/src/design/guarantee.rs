@@ -14,6 +14,8 @@ pub struct Guarantee {
     pub revocation: bool,
     /// Whether a successor takes over without a person.
     pub automatic_takeover: bool,
+    /// Whether an intent keeps one operation id, whoever retries it.
+    pub stable_identity: bool,
 }
 
 impl Default for Guarantee {
@@ -23,6 +25,7 @@ impl Default for Guarantee {
             expiry: true,
             revocation: true,
             automatic_takeover: true,
+            stable_identity: true,
         }
     }
 }

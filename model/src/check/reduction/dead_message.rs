@@ -126,7 +126,7 @@ pub(crate) fn is_done_with(receiver: &Machine, message: &Message) -> bool {
     if let Some(authority) = receiver.authority() {
         return match message {
             Message::Release { resource, epoch }
-            | Message::Renew { resource, epoch }
+            | Message::Renew { resource, epoch, .. }
             | Message::TakeOver { resource, epoch, .. } => {
                 let (current, last) = authority.epochs(resource);
                 current != Some(*epoch) && *epoch <= last
