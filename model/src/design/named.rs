@@ -9,6 +9,7 @@ macro_rules! designs {
 }
 
 designs! {
+    "co-located-gate",
     "push-before-ready",
     "highest-seen",
     "adapter-check",

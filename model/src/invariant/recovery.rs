@@ -11,7 +11,7 @@ use crate::invariant::{InvariantId, Subject, Violation, violation};
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Recovery {
-    /// Operations whose fate the destination has told since they became unknown.
+    /// Operations whose fate the destination has told since their latest try.
     reconciled: BTreeSet<OperationId>,
     /// Operations and intents that have had their effect.
     effects: BTreeMap<OperationId, IntentHash>,
@@ -79,10 +79,9 @@ impl Recovery {
     ) -> Result<(), Box<Violation>> {
         use OperationStatus::{Blocked, Dispatched, FailedBeforeEffect, NeverSent, Unknown};
         match to {
-            Unknown => {
-                self.reconciled.remove(operation_id);
-            }
             Dispatched => {
+                // What was told of earlier tries says nothing of this one.
+                self.reconciled.remove(operation_id);
                 self.failed.remove(operation_id);
             }
             FailedBeforeEffect | NeverSent => {

@@ -102,7 +102,9 @@ pub(crate) fn classify(message: &Message) -> (Kind, Option<IntentHash>) {
             (Kind::Fate(Some(*attempt_id)), Some(*intent_hash))
         }
         Message::Claim { intent, .. } => (Kind::ToLedger, Some(intent.hash())),
-        Message::Dispatch { intent_hash, .. } | Message::Settle { intent_hash, .. } => {
+        Message::Dispatch { intent_hash, .. }
+        | Message::Settle { intent_hash, .. }
+        | Message::Close { intent_hash, .. } => {
             (Kind::ToLedger, Some(*intent_hash))
         }
         Message::Apply { envelope, .. } => (Kind::ToDestination, Some(envelope.intent_hash)),
