@@ -27,6 +27,8 @@ use crate::identity::AttemptId;
 use crate::intent::IntentHash;
 use crate::invariant::{Monitor, Violation};
 use crate::role::agent::Agent;
+use crate::role::relevance::LeaseNeed;
+use crate::role::worker::Worker;
 use crate::role::{Actor, Message, Signal};
 
 /// A message under way.
@@ -245,6 +247,8 @@ pub(crate) struct Lens<'a> {
     mirrors: Vec<Mirror>,
     is_verifying: bool,
     keeps_names: bool,
+    steps_ahead: Successors,
+    ahead: Successors,
 }
 
 /// What a message is, as far as reductions care.
@@ -255,6 +259,9 @@ pub(crate) struct Facts {
     pub(crate) key: u32,
     /// For a message to the destination: the try whose fate is the answer.
     pub(crate) answer: Option<AttemptId>,
+    /// For a message between supervisor and authority: the question that began it is
+    /// answered already.
+    pub(crate) is_last: bool,
 }
 
 /// What reductions ask about a component.
@@ -263,6 +270,13 @@ enum Asked {
     HasJob,
     HasAnswer,
     HasAsked,
+    IsIdle,
+    IsUnoccupied,
+    LeaseNeed,
+    Jobs,
+    AwaitsState,
+    AwaitsLease,
+    IsInstallingFor,
     IsDoneWith,
     AttemptUnderWay,
     FirstOpenAttempt,
@@ -308,6 +322,10 @@ impl Successors {
         self.found.len()
     }
 
+    pub(crate) fn keep_first(&mut self) {
+        self.found.truncate(1);
+    }
+
     /// Each action with the state it leads to, or with none if it breaks an invariant.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Action, Option<&[u32]>)> {
         self.found
@@ -332,6 +350,8 @@ impl<'a> Lens<'a> {
             mirrors: space.symmetry.permutations().iter().map(|_| Mirror::default()).collect(),
             is_verifying: false,
             keeps_names: false,
+            steps_ahead: Successors::default(),
+            ahead: Successors::default(),
         }
     }
 
@@ -357,7 +377,9 @@ impl<'a> Lens<'a> {
             let letter = space.letter(letter);
             let (kind, key) = dead_message::classify(&letter.message);
             let key = key.map_or(NONE, |key| space.intents.number(key));
-            Facts { kind, key, answer: dead_message::answer(&letter.message) }
+            let is_last =
+                matches!(letter.message, Message::Holding { .. } | Message::TakeOver { .. });
+            Facts { kind, key, answer: dead_message::answer(&letter.message), is_last }
         })
     }
 
@@ -379,6 +401,57 @@ impl<'a> Lens<'a> {
         self.ask(Asked::HasJob, component, key, |space, machine| {
             let key = *space.intents.value(key);
             machine.worker().is_some_and(|worker| worker.has_job(key)).into()
+        }) == 1
+    }
+
+    pub(crate) fn is_idle(&mut self, component: u32) -> bool {
+        self.ask(Asked::IsIdle, component, 0, |_, machine| {
+            machine.worker().is_some_and(Worker::is_idle).into()
+        }) == 1
+    }
+
+    pub(crate) fn is_unoccupied(&mut self, component: u32) -> bool {
+        self.ask(Asked::IsUnoccupied, component, 0, |_, machine| {
+            machine.worker().is_some_and(Worker::is_unoccupied).into()
+        }) == 1
+    }
+
+    pub(crate) fn lease_need(&mut self, component: u32, letter: u32) -> LeaseNeed {
+        const ALL: [LeaseNeed; 4] =
+            [LeaseNeed::None, LeaseNeed::Presence, LeaseNeed::Exact, LeaseNeed::Unknown];
+        let need = self.ask(Asked::LeaseNeed, component, letter, |space, machine| {
+            let letter = space.letter(letter);
+            machine.worker().map_or(LeaseNeed::Unknown, |w| w.lease_need(&letter.message)) as u32
+        });
+        ALL[need as usize]
+    }
+
+    pub(crate) fn jobs(&mut self, component: u32) -> u32 {
+        self.ask(Asked::Jobs, component, 0, |_, machine| {
+            let jobs = machine.worker().map_or(0, Worker::jobs);
+            u32::try_from(jobs).expect("a worker has few jobs")
+        })
+    }
+
+    /// Whether a worker's job waits for a state or, else, for a lease.
+    pub(crate) fn awaits_kind(&mut self, component: u32, kind: Kind) -> bool {
+        let asked = if kind == Kind::State { Asked::AwaitsState } else { Asked::AwaitsLease };
+        self.ask(asked, component, 0, |_, machine| {
+            let worker = machine.worker();
+            worker
+                .is_some_and(|worker| match kind {
+                    Kind::State => worker.awaits_state(),
+                    _ => worker.awaits_lease(),
+                })
+                .into()
+        }) == 1
+    }
+
+    pub(crate) fn is_installing_for(&mut self, component: u32, slot: usize) -> bool {
+        let about = u32::try_from(slot).expect("a slot is below 16");
+        self.ask(Asked::IsInstallingFor, component, about, |space, machine| {
+            let worker = space.system.actors()[slot].name();
+            machine.authority().is_some_and(|a| a.is_installing_for(worker)).into()
         }) == 1
     }
 
@@ -684,17 +757,63 @@ impl<'a> Lens<'a> {
         })
     }
 
-    /// Adds everything that can follow a state.
+    /// Adds everything that the search has to look at after a state.
     pub(crate) fn expand(&mut self, state: &[u32], out: &mut Successors) {
+        if !self.space.reductions.partial_order {
+            return self.expand_fully(state, out);
+        }
+        let mut steps = std::mem::take(&mut self.steps_ahead);
+        let mut ahead = std::mem::take(&mut self.ahead);
+        let keeps_names = std::mem::replace(&mut self.keeps_names, true);
+        out.clear();
+        self.expand_chosen(state, &mut steps);
+        for (action, successor) in steps.iter() {
+            let start = out.words.len();
+            let mut breaks = successor.is_none();
+            out.words.extend_from_slice(successor.unwrap_or_default());
+            while !breaks && self.step_at_once(&out.words[start..], &mut ahead) {
+                let (_, next) = ahead.iter().next().expect("there is one step");
+                breaks = next.is_none();
+                out.words.truncate(start);
+                out.words.extend_from_slice(next.unwrap_or_default());
+            }
+            if breaks {
+                out.words.truncate(start);
+            } else if !keeps_names && !self.mirrors.is_empty() {
+                self.choose_representative(&mut out.words[start..]);
+            }
+            out.found.push((action, start, out.words.len()));
+        }
+        self.keeps_names = keeps_names;
+        self.steps_ahead = steps;
+        self.ahead = ahead;
+    }
+
+    /// The only step that is taken from a state, if there is one that can be taken at once.
+    pub(crate) fn step_at_once(&mut self, state: &[u32], out: &mut Successors) -> bool {
+        out.clear();
+        let purse = self.purse(state[self.space.slots() + 1]);
+        self.expand_at_once(state, purse, out);
+        out.len() == 1
+    }
+
+    /// Adds the steps that can be taken at once, or else every step.
+    pub(crate) fn expand_chosen(&mut self, state: &[u32], out: &mut Successors) {
+        out.clear();
+        if self.space.reductions.partial_order {
+            let purse = self.purse(state[self.space.slots() + 1]);
+            self.expand_at_once(state, purse, out);
+        }
+        if out.len() == 0 {
+            self.expand_fully(state, out);
+        }
+    }
+
+    /// Adds everything that can follow a state.
+    fn expand_fully(&mut self, state: &[u32], out: &mut Successors) {
         out.clear();
         let space = self.space;
         let purse = self.purse(state[space.slots() + 1]);
-        if space.reductions.partial_order {
-            self.expand_at_once(state, purse, out);
-            if out.len() > 0 {
-                return;
-            }
-        }
         self.deliveries(state, purse, out);
         for slot in 0..space.slots() {
             self.signals(state, purse, slot, &|_| true, out);
@@ -775,6 +894,12 @@ impl<'a> Lens<'a> {
         let letter = state[index];
         let slot = receiver(letter);
         let outcome = self.step(slot, state[slot], purse.tick, InputNumber::Letter(letter));
+        let is_pointless = self.space.reductions.partial_order
+            && !purse.is_calm
+            && self.is_refused(state, letter, outcome);
+        if is_pointless {
+            return;
+        }
         self.reach(state, Action::Deliver(letter), purse, slot, outcome, Some(index), out);
         if let Some(left) = purse.left.spend(Budget::Duplications) {
             let purse = Purse { left, ..purse };

@@ -69,7 +69,7 @@ pub enum Record {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Authority {
     incarnation: u32,
-    tenures: BTreeMap<ResourceId, Tenure>,
+    pub(super) tenures: BTreeMap<ResourceId, Tenure>,
 }
 
 type Out = Output<Record>;

@@ -13,6 +13,7 @@
 //!   the operation, and no older word of the ledger is under way to that worker.
 //! * *Anything about an intent* to a worker that has no job for it, and to which no
 //!   request for it is or can come under way.
+//! * *A resource's state and refusals* to a worker that has no job at all, likewise.
 //! * *Mutations and questions* about a try that the destination has closed: it changes
 //!   nothing any more, and the answer is a dead fate.
 //! * *Leases* (release, renew, take over) that name an epoch which is no longer current:
@@ -85,40 +86,52 @@ pub(crate) enum Kind {
     Answered,
     /// A resource's state.
     State,
-    /// Anything else.
-    Other,
+    /// A question for it.
+    Read,
+    /// A lease.
+    Ready,
+    /// Whether a lease is current: a question or its answer.
+    Confirmation,
+    /// The destination's word about its fence.
+    Fence,
+    /// A request for a lease.
+    Acquire,
+    /// Its refusal.
+    Denied,
 }
 
 /// What a message is, and which intent it is about.
 pub(crate) fn classify(message: &Message) -> (Kind, Option<IntentHash>) {
     match message {
         Message::Perform { intent, .. } => (Kind::Perform, Some(intent.hash())),
-        Message::Entry { intent_hash, .. } | Message::MayDispatch { intent_hash, .. } => {
-            (Kind::View, Some(*intent_hash))
-        }
+        Message::Entry { intent_hash, .. }
+        | Message::NotFound { intent_hash }
+        | Message::MayDispatch { intent_hash, .. } => (Kind::View, Some(*intent_hash)),
         Message::Applied { intent_hash, .. } => (Kind::Fate(None), Some(*intent_hash)),
         Message::Rejected { intent_hash, attempt_id, .. }
         | Message::Reconciled { intent_hash, attempt_id, .. } => {
             (Kind::Fate(Some(*attempt_id)), Some(*intent_hash))
         }
         Message::Claim { intent, .. } => (Kind::ToLedger, Some(intent.hash())),
-        Message::Dispatch { intent_hash, .. }
+        Message::LookUp { intent_hash }
+        | Message::Dispatch { intent_hash, .. }
         | Message::Settle { intent_hash, .. }
-        | Message::Close { intent_hash, .. } => {
-            (Kind::ToLedger, Some(*intent_hash))
-        }
+        | Message::Close { intent_hash, .. } => (Kind::ToLedger, Some(*intent_hash)),
         Message::Apply { envelope, .. } => (Kind::ToDestination, Some(envelope.intent_hash)),
         Message::Reconcile { intent_hash, .. } => (Kind::ToDestination, Some(*intent_hash)),
-        Message::Release { .. } | Message::Renew { .. } | Message::Admitted { .. } => {
-            (Kind::Lease, None)
-        }
+        Message::Release { .. } | Message::Renew { .. } => (Kind::Lease, None),
+        Message::Admitted { .. } => (Kind::Fence, None),
+        Message::Confirm { .. } | Message::Confirmed { .. } => (Kind::Confirmation, None),
         Message::Inspect { .. } | Message::Holding { .. } | Message::TakeOver { .. } => {
             (Kind::Supervision, None)
         }
         Message::Admit { .. } => (Kind::Admit, None),
         Message::Answered { intent_hash, .. } => (Kind::Answered, Some(*intent_hash)),
         Message::State { .. } => (Kind::State, None),
-        _ => (Kind::Other, None),
+        Message::Read { .. } => (Kind::Read, None),
+        Message::Ready { .. } => (Kind::Ready, None),
+        Message::Acquire { .. } => (Kind::Acquire, None),
+        Message::Denied { .. } => (Kind::Denied, None),
     }
 }
 
@@ -182,6 +195,14 @@ impl Lens<'_> {
         let facts = self.facts(letter);
         match facts.kind {
             Kind::View => self.is_stranger(state, slot, facts.key, purse),
+            Kind::State | Kind::Denied => {
+                !self.space.is_agent(slot)
+                    && self.is_idle(state[slot])
+                    && !self.any_can_ask(state, purse)
+                    && !state[self.space.head()..].iter().any(|letter| {
+                        receiver(*letter) == slot && self.facts(*letter).kind == Kind::Perform
+                    })
+            }
             Kind::Fate(attempt) => self.is_dead_fate(state, slot, facts.key, attempt, purse),
             Kind::ToDestination => {
                 if !self.is_done_with(state[slot], letter) {
@@ -193,7 +214,7 @@ impl Lens<'_> {
                     && self.observe(monitor, outcome.events) == monitor
                     && self.is_dead_fate(state, sender(letter), facts.key, facts.answer, purse)
             }
-            Kind::Lease | Kind::Supervision => {
+            Kind::Lease | Kind::Fence | Kind::Supervision => {
                 rules.epochs_are_new && self.is_done_with(state[slot], letter)
             }
             Kind::Admit => rules.fence_is_heard && self.is_done_with(state[slot], letter),
@@ -241,6 +262,14 @@ impl Lens<'_> {
         !is_awaited
             && !is_open
             && !state[self.space.head()..].iter().any(|letter| is_view(self, *letter))
+    }
+
+    /// Whether an agent may still ask somebody, or somebody else, for anything.
+    pub(crate) fn any_can_ask(&mut self, state: &[u32], purse: Purse) -> bool {
+        let may_ask = purse.is_calm
+            || purse.left[Budget::Retries] > 0
+            || purse.left[Budget::AgentCrashes] > 0;
+        (0..self.space.agents()).any(|slot| may_ask || !self.has_asked(state[slot]))
     }
 
     /// Whether an agent may still ask somebody, or somebody else, for this intent.
