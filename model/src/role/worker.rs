@@ -57,6 +57,8 @@ pub(super) struct Job {
     read: Option<ResourceVersion>,
     /// The id that the worker brings to its claim, where the ledger does not allocate.
     proposal: Option<OperationId>,
+    /// How many tries were made under ids that were given up for new ones.
+    earlier_attempts: u32,
     /// The operation, once claimed.
     operation_id: Option<OperationId>,
     /// Evidence of the effect, while it is being settled.
@@ -233,7 +235,10 @@ impl Worker {
                 self.settle(context, key, attempt_id, OperationStatus::NeverSent, None, out);
             }
             OperationStatus::FailedBeforeEffect
-                if is_outdated || self.attempts_max.is_some_and(|max| attempt_id.0 >= max) =>
+                if is_outdated
+                    || self
+                        .attempts_max
+                        .is_some_and(|max| job.earlier_attempts + attempt_id.0 >= max) =>
             {
                 self.finish(key, Answer::Failed, out);
             }
@@ -242,6 +247,7 @@ impl Worker {
                     && job.stage != Stage::Claiming =>
             {
                 job.proposal = None;
+                job.earlier_attempts += attempt_id.0;
                 self.enter(context, key, Stage::Claiming, out);
             }
             OperationStatus::Prepared | OperationStatus::FailedBeforeEffect => {
@@ -498,6 +504,7 @@ impl Role for Worker {
                     stage: Stage::Acquiring,
                     read: None,
                     proposal: None,
+                    earlier_attempts: 0,
                     operation_id: None,
                     receipt: None,
                     refusal: None,
