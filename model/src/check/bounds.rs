@@ -68,6 +68,12 @@ budgets! {
     Renewals = "renewals",
     /// A worker gives back a lease that it no longer needs.
     Idles = "idles",
+    /// Somebody else deletes a resource and makes it anew.
+    Recreations = "recreations",
+    /// The destination's fence becomes misconfigured.
+    Misconfigurations = "misconfigurations",
+    /// The ledger or the destination reaches the age at which it forgets an operation.
+    Forgettings = "forgettings",
 }
 
 impl fmt::Display for Budget {

@@ -91,7 +91,7 @@ pub(crate) struct Space {
 
 impl Space {
     pub(crate) fn new(system: System, reductions: Reductions, assumptions: Assumptions) -> Self {
-        let is_argued = dead_message::is_argued_for(system.design());
+        let is_argued = dead_message::is_argued_for(system.design(), system.bounds());
         let reductions = Reductions {
             dead_messages: reductions.dead_messages && is_argued,
             partial_order: reductions.partial_order && is_argued,
@@ -618,7 +618,7 @@ impl<'a> Lens<'a> {
             InputNumber::Signal(signal) => Input::Signal(space.signal(signal).as_ref().clone()),
             InputNumber::Letter(letter) => {
                 let letter = space.letter(letter);
-                let from = space.system.actors()[usize::from(letter.from)].clone();
+                let from = space.system.speaker(usize::from(letter.from), &letter.message);
                 Input::Message { from, message: letter.message.clone() }
             }
         };

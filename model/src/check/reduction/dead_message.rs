@@ -54,7 +54,7 @@ impl Rules {
     /// The rules for a design within a bound.
     pub(crate) fn of(design: &Design, bounds: &Bounds) -> Self {
         let budgets = &bounds.budgets;
-        let is_argued = is_argued_for(design);
+        let is_argued = is_argued_for(design, bounds);
         let epochs_are_new = is_argued && budgets[Budget::Restores] == 0;
         Self {
             ledger_is_sole: is_argued && design.identity == IdentitySettings::default(),
@@ -67,8 +67,9 @@ impl Rules {
 }
 
 /// Whether the arguments above, and those for the partial order, were made for a design:
-/// they are about how roles behave that differ from the safe ones in these settings only.
-pub(crate) fn is_argued_for(design: &Design) -> bool {
+/// they are about how roles behave that differ from the safe ones in these settings only,
+/// where nobody else touches what the destination keeps.
+pub(crate) fn is_argued_for(design: &Design, bounds: &Bounds) -> bool {
     let safe = Design::default();
     let fence = FenceSettings {
         enforced_at: design.fence.enforced_at,
@@ -91,7 +92,11 @@ pub(crate) fn is_argued_for(design: &Design) -> bool {
         },
         ..safe.recovery
     };
-    design.fence == fence
+    let is_undisturbed = [Budget::Recreations, Budget::Misconfigurations, Budget::Forgettings]
+        .iter()
+        .all(|budget| bounds.budgets[*budget] == 0);
+    is_undisturbed
+        && design.fence == fence
         && design.identity == identity
         && design.recovery == recovery
         && design.authority == safe.authority
