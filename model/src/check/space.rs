@@ -143,7 +143,7 @@ impl Space {
         self.monitors.value(state[self.slots()])
     }
 
-    fn purse_of(&self, state: &[u32]) -> Purse {
+    pub(crate) fn purse_of(&self, state: &[u32]) -> Purse {
         *self.purses.value(state[self.slots() + 1])
     }
 
