@@ -21,7 +21,7 @@ fn search(design: &Design, bounds: &Bounds, threads: usize, reductions: Reductio
         memory_mib_max: 16_384,
         ..Options::default()
     };
-    check(design, &[bounds.clone()], options)
+    check(design, std::slice::from_ref(bounds), options)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "these are shown to people")]

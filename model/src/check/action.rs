@@ -28,7 +28,7 @@ pub(crate) enum Action {
 
 impl Action {
     /// To whom it happens.
-    pub(crate) fn actor<'a>(self, space: &'a Space) -> Option<&'a Actor> {
+    pub(crate) fn actor(self, space: &Space) -> Option<&Actor> {
         let actors = space.system.actors();
         match self {
             Self::Deliver(letter) | Self::Duplicate(letter) | Self::Lose(letter) => {

@@ -547,7 +547,7 @@ impl Role for Worker {
                 self.applied(context, intent_hash, receipt, out);
             }
             (Actor::Destination, Message::Rejected { intent_hash, attempt_id, reason, .. }) => {
-                self.rejected(context, intent_hash, attempt_id, reason, out)
+                self.rejected(context, intent_hash, attempt_id, reason, out);
             }
             (Actor::Destination, Message::Reconciled { intent_hash, attempt_id, receipt, .. }) => {
                 let is_awaited = self

@@ -5,7 +5,7 @@ use holdover_model::design::{Design, NAMED};
 
 fn verdict(design: &Design, bounds: &Bounds, reductions: Reductions) -> Verdict {
     let options = Options { reductions, checks_settling: false, ..Options::default() };
-    check(design, &[bounds.clone()], options)
+    check(design, std::slice::from_ref(bounds), options)
 }
 
 fn each() -> [Reductions; 4] {

@@ -33,7 +33,7 @@ fn the_counts_are_those_of_stateright() {
                 explores_past_violations: true,
                 ..Options::default()
             };
-            let verdict = check(&design, &[bounds.clone()], options);
+            let verdict = check(&design, std::slice::from_ref(&bounds), options);
             let other = Plain::new(&design, &bounds).checker().threads(2).spawn_bfs().join();
             assert_eq!(
                 verdict.unique_states(),

@@ -30,7 +30,8 @@
 
 use crate::check::bounds::{Bounds, Budget};
 use crate::check::component::Machine;
-use crate::check::space::{InputNumber, Lens, Purse, receiver, sender};
+use crate::check::lens::{InputNumber, Lens};
+use crate::check::space::{Purse, receiver, sender};
 use crate::design::Design;
 use crate::design::identity::IdentitySettings;
 use crate::identity::AttemptId;
@@ -98,6 +99,30 @@ pub(crate) enum Kind {
     Acquire,
     /// Its refusal.
     Denied,
+}
+
+impl Kind {
+    /// Whether somebody has asked for it, and may wait for it no longer.
+    pub(crate) fn is_reply(self) -> bool {
+        match self {
+            Self::View
+            | Self::Fate(_)
+            | Self::Answered
+            | Self::State
+            | Self::Confirmation
+            | Self::Fence
+            | Self::Denied => true,
+            Self::Perform
+            | Self::ToLedger
+            | Self::ToDestination
+            | Self::Lease
+            | Self::Supervision
+            | Self::Admit
+            | Self::Read
+            | Self::Ready
+            | Self::Acquire => false,
+        }
+    }
 }
 
 /// What a message is, and which intent it is about.
@@ -294,8 +319,9 @@ mod tests {
     use std::hash::{BuildHasher, BuildHasherDefault};
 
     use super::*;
+    use crate::check::expand::Successors;
     use crate::check::intern::QuickHasher;
-    use crate::check::space::{Space, Successors};
+    use crate::check::space::Space;
     use crate::check::system::System;
     use crate::check::{Assumptions, Reductions};
 
