@@ -88,6 +88,7 @@ impl Effects {
 }
 
 /// Any of the roles.
+#[expect(clippy::large_enum_variant, reason = "each value is kept once, behind a pointer")]
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Machine {
     /// An agent.
@@ -174,6 +175,7 @@ impl Machine {
 }
 
 /// What can reach a role.
+#[expect(clippy::large_enum_variant, reason = "it lives as long as one step")]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Input {
     /// It starts, or crashes and starts again, with what it has kept.

@@ -67,7 +67,7 @@ fn what_is_reported_does_not_depend_on_the_number_of_threads() {
     for design in ["push-before-ready", "highest-seen"] {
         let [one, two] = [1, 2].map(|threads| {
             let options = Options { threads, ..Options::default() };
-            check(&Design::named(design).unwrap(), &[bounds.clone()], options)
+            check(&Design::named(design).unwrap(), std::slice::from_ref(&bounds), options)
         });
         assert_eq!(one.counterexample, two.counterexample);
         assert_eq!(one.unique_states(), two.unique_states());
