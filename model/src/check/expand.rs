@@ -183,7 +183,7 @@ impl Lens<'_> {
         let outcome = self.step(slot, state[slot], purse.tick, InputNumber::Letter(letter));
         let is_pointless = self.space.reductions.partial_order
             && !purse.is_calm
-            && self.is_refused(state, letter, outcome);
+            && self.is_refused(state, purse, letter, outcome);
         if is_pointless {
             return;
         }
