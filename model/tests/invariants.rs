@@ -359,7 +359,9 @@ fn one_operation_per_intent_if_identities_are_claimed_to_be_stable() {
     breaks(Guarantee::default(), InvariantId::OneOperationPerIntent, &run);
     let unstable = Guarantee { stable_identity: false, ..Guarantee::default() };
     let mut monitor = Monitor::new(unstable);
-    run.iter().for_each(|event| monitor.observe(event).unwrap());
+    for event in &run {
+        monitor.observe(event).unwrap();
+    }
     let mut monitor = Monitor::new(Guarantee::default());
     for event in [claimed("op-1", "one"), claimed("op-1", "one"), claimed("op-2", "two")] {
         monitor.observe(&event).unwrap();

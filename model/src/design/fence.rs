@@ -147,7 +147,6 @@ impl Design {
         }
         match settings.check {
             _ if holder.epoch < fence.epoch => Err(Rejection::StaleEpoch),
-            Check::AtLeastHighestSeen => Ok(learnt()),
             Check::AnyHigher | Check::CurrentEpoch if holder.epoch == fence.epoch => {
                 match &fence.admits {
                     None => Err(Rejection::Sealed),
@@ -155,10 +154,9 @@ impl Design {
                     Some(_) => Ok(fence.clone()),
                 }
             }
-            Check::AnyHigher => Ok(learnt()),
             Check::CurrentEpoch if settings.is_pushed() => Err(Rejection::UnknownEpoch),
-            // The writes are the only source of epochs that there is.
-            Check::CurrentEpoch => Ok(learnt()),
+            // For the current epoch: the writes are the only source of epochs that there is.
+            Check::AtLeastHighestSeen | Check::AnyHigher | Check::CurrentEpoch => Ok(learnt()),
         }
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// What a design claims.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+#[expect(clippy::struct_excessive_bools, reason = "each is claimed by itself")]
 pub struct Guarantee {
     /// From which moment on the old holder cannot change the resource any more.
     pub fenced_from: FencedFrom,

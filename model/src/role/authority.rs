@@ -336,7 +336,7 @@ impl Authority {
                 self.enter(context, resource, Phase::Free, out);
             }
             Phase::Voiding if (self.base(), true) <= (epoch, sealed) => {
-                self.voided(context, resource, out)
+                self.voided(context, resource, out);
             }
             _ => {}
         }

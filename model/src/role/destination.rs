@@ -321,10 +321,10 @@ impl Destination {
     }
 
     /// The authority's word about whom to admit.
-    fn admit(&mut self, context: Context<'_>, resource: ResourceId, fence: Fence, out: &mut Out) {
+    fn admit(&mut self, context: Context<'_>, resource: ResourceId, fence: &Fence, out: &mut Out) {
         let mut cell = self.cell(&resource);
-        if fence != cell.fence {
-            out.events.push(fence_advanced(&resource, &fence));
+        if *fence != cell.fence {
+            out.events.push(fence_advanced(&resource, fence));
             cell.fence = fence.clone();
             self.keep(Record::Cell(resource.clone(), cell), out);
         }
@@ -334,7 +334,7 @@ impl Destination {
                 .iter()
                 .filter(|(_, (_, mutation))| mutation.resource == resource)
                 .filter_map(|(key, (_, mutation))| {
-                    let reason = context.design.admit(&fence, &mutation.holder).err()?;
+                    let reason = context.design.admit(fence, &mutation.holder).err()?;
                     Some((key.clone(), reason))
                 })
                 .collect();
@@ -475,7 +475,7 @@ impl Role for Destination {
             }
             Message::Admit { resource, epoch, holder } if from == Actor::Authority => {
                 let fence = self.cell(&resource).fence.told(epoch, holder);
-                self.admit(context, resource, fence, out);
+                self.admit(context, resource, &fence, out);
             }
             Message::Confirmed { resource, holder, is_current } if from == Actor::Authority => {
                 self.confirmed(context, (&resource, &holder), is_current, out);

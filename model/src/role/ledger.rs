@@ -41,6 +41,7 @@ pub struct Entry {
 }
 
 /// What the ledger keeps.
+#[allow(clippy::large_enum_variant, reason = "most records are entries")]
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Record {
     /// One operation's entry; `None` once it is forgotten.
@@ -53,7 +54,7 @@ pub enum Record {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 struct Proposal {
     intent: SealedIntent,
-    proposal: Option<OperationId>,
+    operation_id: Option<OperationId>,
     consent: Consent,
     request_number: u32,
 }
@@ -143,7 +144,7 @@ impl Ledger {
 
     fn claim(&mut self, context: Context<'_>, worker: WorkerId, claim: Proposal, out: &mut Out) {
         let intent_hash = claim.intent.hash();
-        let known = match &claim.proposal {
+        let known = match &claim.operation_id {
             Some(proposed) => self.entries.contains_key(proposed).then(|| proposed.clone()),
             None => self.find(context, &claim.intent).cloned(),
         };
@@ -165,8 +166,8 @@ impl Ledger {
     }
 
     fn insert(&mut self, context: Context<'_>, claim: Proposal, out: &mut Out) -> OperationId {
-        let Proposal { intent, proposal, consent, request_number } = claim;
-        let operation_id = proposal.unwrap_or_else(|| self.fresh_id(context.entropy));
+        let Proposal { intent, operation_id, consent, request_number } = claim;
+        let operation_id = operation_id.unwrap_or_else(|| self.fresh_id(context.entropy));
         out.events.push(Event::OperationClaimed {
             operation_id: operation_id.clone(),
             intent_hash: intent.hash(),
@@ -384,11 +385,10 @@ impl Ledger {
 
     fn forget(&mut self, context: Context<'_>, operation_id: &OperationId, out: &mut Out) {
         match context.design.identity.retention {
-            Retention::LongerThanRetries => {}
             Retention::ShorterThenNew if self.entries.contains_key(operation_id) => {
                 self.keep(Record::Entry(operation_id.clone(), None), out);
             }
-            Retention::ShorterThenNew => {}
+            Retention::LongerThanRetries | Retention::ShorterThenNew => {}
             Retention::ShorterThenRefuse => {
                 self.transition(operation_id, OperationStatus::Blocked, |_| (), out);
             }
@@ -421,7 +421,8 @@ impl Role for Ledger {
                 Actor::Worker(worker),
                 Message::Claim { intent, proposal, consent, request_number },
             ) => {
-                let claim = Proposal { intent, proposal, consent, request_number };
+                let operation_id = proposal;
+                let claim = Proposal { intent, operation_id, consent, request_number };
                 self.claim(context, worker, claim, out);
             }
             (from, Message::LookUp { intent_hash }) => {

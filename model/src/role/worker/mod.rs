@@ -235,7 +235,7 @@ impl Role for Worker {
             }
             (Actor::Authority, Message::Ready { lease }) => self.ready(context, lease, out),
             (Actor::Authority, Message::Denied { resource }) => {
-                self.denied(context, &resource, out)
+                self.denied(context, &resource, out);
             }
             (Actor::Authority, Message::Confirmed { resource, holder, is_current }) => {
                 self.confirmed(context, (&resource, &holder), is_current, out);
@@ -279,7 +279,7 @@ impl Role for Worker {
             Signal::JobTimeout(key, stage) => self.job_timeout(context, key, stage, out),
             Signal::RenewalDue(resource, epoch) => self.renewal_due(context, resource, epoch, out),
             Signal::LeaseLapsed(resource, epoch) => {
-                self.lease_lapsed(context, &resource, epoch, out)
+                self.lease_lapsed(context, &resource, epoch, out);
             }
             Signal::LeaseIdle(resource, epoch) => {
                 if self.holdings.get(&resource).is_some_and(|held| held.lease.epoch == epoch) {
