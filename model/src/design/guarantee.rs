@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::design::vocabulary::{Section, Setting, Value};
+
 /// What a design claims.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -14,6 +16,66 @@ pub struct Guarantee {
     pub revocation: bool,
     /// Whether a successor takes over without a person.
     pub automatic_takeover: bool,
+}
+
+/// A claim that is made, if nothing is said, or is not.
+macro_rules! truth {
+    ($name:literal: $meaning:literal, true: $if_true:literal, false: $if_false:literal) => {
+        Setting {
+            name: $name,
+            meaning: $meaning,
+            values: &[
+                Value { name: "true", meaning: $if_true },
+                Value { name: "false", meaning: $if_false },
+            ],
+            listable: &[],
+        }
+    };
+}
+
+impl Guarantee {
+    /// The section as data.
+    pub const SECTION: Section = Section {
+        name: "guarantee",
+        meaning: "What a design claims. Only claims are checked.",
+        settings: &[
+            Setting {
+                name: "fenced-from",
+                meaning: "From which moment on the old holder cannot change the resource any more.",
+                values: &[
+                    Value {
+                        name: "ready",
+                        meaning: "The moment the successor is told that it is ready.",
+                    },
+                    Value {
+                        name: "grant",
+                        meaning: "The moment the authority records the new lease.",
+                    },
+                    Value {
+                        name: "first-write",
+                        meaning: "The moment the successor's first effect commits.",
+                    },
+                ],
+                listable: &[],
+            },
+            truth!(
+                "expiry": "Whether an expired lease admits no effect, even if nobody succeeds to it.",
+                true: "An effect under an expired lease is a violation.",
+                false: "An expired lease may be used until somebody succeeds to it."
+            ),
+            truth!(
+                "revocation":
+                    "Whether a revoked or released lease admits no effect, even if nobody succeeds to it.",
+                true: "An effect under a revoked or released lease is a violation.",
+                false: "A revoked or released lease may be used until somebody succeeds to it."
+            ),
+            truth!(
+                "automatic-takeover": "Whether a successor takes over without a person.",
+                true: "A supervisor's suspicion is enough.",
+                false: "Whoever holds the resource keeps it until a person decides."
+            ),
+        ],
+    };
 }
 
 impl Default for Guarantee {
