@@ -56,32 +56,79 @@ pub(crate) fn follow(space: &Space, path: &[u64]) -> Counterexample {
     };
     lens.keeps_names(true);
     for next in &path[1..] {
-        lens.expand(&state, &mut successors);
-        let mut found = None;
-        for (action, successor) in successors.iter() {
-            let Some(successor) = successor else { continue };
-            if lens.representative_fingerprint(successor) == *next {
-                found = Some((action, successor.to_vec()));
-                break;
-            }
+        lens.expand_chosen(&state, &mut successors);
+        let chosen: Vec<_> = successors
+            .iter()
+            .filter_map(|(action, successor)| Some((action, successor?.to_vec())))
+            .collect();
+        let (stretch, last) = chosen
+            .into_iter()
+            .find_map(|(action, successor)| {
+                let stretch = stretch(&mut lens, action, successor)?;
+                (lens.representative_fingerprint(&stretch.1) == *next).then_some(stretch)
+            })
+            .expect("a path leads from state to state");
+        for (action, reached) in stretch {
+            steps.push(moment(space, &mut lens, &state, action));
+            state = reached;
         }
-        let (action, successor) = found.expect("a path leads from state to state");
-        steps.push(moment(space, &mut lens, &state, action));
-        state = successor;
+        debug_assert_eq!(state, last);
     }
-    lens.expand(&state, &mut successors);
-    let breaking = successors.iter().find(|(_, successor)| successor.is_none());
-    let mut monitor = space.monitor_of(&state).as_ref().clone();
-    let violation = match breaking {
-        Some((action, _)) => {
-            let step = moment(space, &mut lens, &state, action);
+    lens.expand_chosen(&state, &mut successors);
+    let violation = break_invariant(space, &mut lens, &successors, &state, &mut steps);
+    Counterexample { steps, violation }
+}
+
+/// Actions, each with the state after it.
+type Stretch = Vec<(Action, Vec<u32>)>;
+
+/// A step and those that are taken at once after it; `None` if they break an invariant.
+fn stretch(lens: &mut Lens<'_>, action: Action, state: Vec<u32>) -> Option<(Stretch, Vec<u32>)> {
+    let mut successors = Successors::default();
+    let mut stretch = vec![(action, state.clone())];
+    let mut last = state;
+    while lens.space.reductions.partial_order && lens.step_at_once(&last, &mut successors) {
+        let (action, next) = successors.iter().next().expect("there is one step");
+        last = next?.to_vec();
+        stretch.push((action, last.clone()));
+    }
+    Some((stretch, last))
+}
+
+/// Takes the step after this state that breaks an invariant. If there is none, then what
+/// is broken is that the state should settle.
+fn break_invariant(
+    space: &Space,
+    lens: &mut Lens<'_>,
+    successors: &Successors,
+    state: &[u32],
+    steps: &mut Vec<Moment>,
+) -> Violation {
+    let mut monitor = space.monitor_of(state).as_ref().clone();
+    let mut ahead = Successors::default();
+    for (action, successor) in successors.iter() {
+        let before = steps.len();
+        steps.push(moment(space, lens, state, action));
+        let Some(successor) = successor else {
+            let step = &steps[before];
             let observed = step.events.iter().try_for_each(|event| monitor.observe(event));
-            steps.push(step);
-            observed.expect_err("this step breaks an invariant")
+            return *observed.expect_err("this step breaks an invariant");
+        };
+        let mut current = successor.to_vec();
+        while space.reductions.partial_order && lens.step_at_once(&current, &mut ahead) {
+            let (action, next) = ahead.iter().next().expect("there is one step");
+            steps.push(moment(space, lens, &current, action));
+            let Some(next) = next else {
+                let mut monitor = space.monitor_of(&current).as_ref().clone();
+                let events = &steps.last().expect("it was just added").events;
+                let observed = events.iter().try_for_each(|event| monitor.observe(event));
+                return *observed.expect_err("this step breaks an invariant");
+            };
+            current = next.to_vec();
         }
-        None => monitor.finish().expect_err("a settled state is not wedged"),
-    };
-    Counterexample { steps, violation: *violation }
+        steps.truncate(before);
+    }
+    *monitor.finish().expect_err("a settled state is not wedged")
 }
 
 fn moment(space: &Space, lens: &mut Lens<'_>, state: &[u32], action: Action) -> Moment {

@@ -186,10 +186,11 @@ fn check_one(
         End::Violated(path) => {
             // Which run was found may depend on how the threads took turns, and partial
             // order may have hidden a shorter one. One thread without it settles both.
+            let first = counterexample::follow(&space, path);
             let reductions = Reductions { partial_order: false, ..reductions };
             let limits = Limits {
                 threads: 1,
-                depth_max: Some(path.len()),
+                depth_max: Some(first.steps.len()),
                 checks_settling: false,
                 ..limits
             };
@@ -197,7 +198,7 @@ fn check_one(
             let progress = options.progress.as_deref_mut().unwrap_or(&mut silent);
             Some(match search(&again, limits, progress).end {
                 End::Violated(path) => counterexample::follow(&again, &path),
-                _ => counterexample::follow(&space, path),
+                _ => first,
             })
         }
         End::Wedged(path) => Some(counterexample::follow(&space, path)),

@@ -27,6 +27,7 @@ use crate::identity::AttemptId;
 use crate::intent::IntentHash;
 use crate::invariant::{Monitor, Violation};
 use crate::role::agent::Agent;
+use crate::role::worker::Worker;
 use crate::role::{Actor, Message, Signal};
 
 /// A message under way.
@@ -245,6 +246,8 @@ pub(crate) struct Lens<'a> {
     mirrors: Vec<Mirror>,
     is_verifying: bool,
     keeps_names: bool,
+    steps_ahead: Successors,
+    ahead: Successors,
 }
 
 /// What a message is, as far as reductions care.
@@ -263,6 +266,9 @@ enum Asked {
     HasJob,
     HasAnswer,
     HasAsked,
+    IsIdle,
+    IsUnoccupied,
+    IsLeaseBlind,
     IsDoneWith,
     AttemptUnderWay,
     FirstOpenAttempt,
@@ -308,6 +314,10 @@ impl Successors {
         self.found.len()
     }
 
+    pub(crate) fn keep_first(&mut self) {
+        self.found.truncate(1);
+    }
+
     /// Each action with the state it leads to, or with none if it breaks an invariant.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Action, Option<&[u32]>)> {
         self.found
@@ -332,6 +342,8 @@ impl<'a> Lens<'a> {
             mirrors: space.symmetry.permutations().iter().map(|_| Mirror::default()).collect(),
             is_verifying: false,
             keeps_names: false,
+            steps_ahead: Successors::default(),
+            ahead: Successors::default(),
         }
     }
 
@@ -379,6 +391,25 @@ impl<'a> Lens<'a> {
         self.ask(Asked::HasJob, component, key, |space, machine| {
             let key = *space.intents.value(key);
             machine.worker().is_some_and(|worker| worker.has_job(key)).into()
+        }) == 1
+    }
+
+    pub(crate) fn is_idle(&mut self, component: u32) -> bool {
+        self.ask(Asked::IsIdle, component, 0, |_, machine| {
+            machine.worker().is_some_and(Worker::is_idle).into()
+        }) == 1
+    }
+
+    pub(crate) fn is_unoccupied(&mut self, component: u32) -> bool {
+        self.ask(Asked::IsUnoccupied, component, 0, |_, machine| {
+            machine.worker().is_some_and(Worker::is_unoccupied).into()
+        }) == 1
+    }
+
+    pub(crate) fn is_lease_blind(&mut self, component: u32, letter: u32) -> bool {
+        self.ask(Asked::IsLeaseBlind, component, letter, |space, machine| {
+            let letter = space.letter(letter);
+            machine.worker().is_some_and(|worker| worker.is_lease_blind(&letter.message)).into()
         }) == 1
     }
 
@@ -684,17 +715,63 @@ impl<'a> Lens<'a> {
         })
     }
 
-    /// Adds everything that can follow a state.
+    /// Adds everything that the search has to look at after a state.
     pub(crate) fn expand(&mut self, state: &[u32], out: &mut Successors) {
+        if !self.space.reductions.partial_order {
+            return self.expand_fully(state, out);
+        }
+        let mut steps = std::mem::take(&mut self.steps_ahead);
+        let mut ahead = std::mem::take(&mut self.ahead);
+        let keeps_names = std::mem::replace(&mut self.keeps_names, true);
+        out.clear();
+        self.expand_chosen(state, &mut steps);
+        for (action, successor) in steps.iter() {
+            let start = out.words.len();
+            let mut breaks = successor.is_none();
+            out.words.extend_from_slice(successor.unwrap_or_default());
+            while !breaks && self.step_at_once(&out.words[start..], &mut ahead) {
+                let (_, next) = ahead.iter().next().expect("there is one step");
+                breaks = next.is_none();
+                out.words.truncate(start);
+                out.words.extend_from_slice(next.unwrap_or_default());
+            }
+            if breaks {
+                out.words.truncate(start);
+            } else if !keeps_names && !self.mirrors.is_empty() {
+                self.choose_representative(&mut out.words[start..]);
+            }
+            out.found.push((action, start, out.words.len()));
+        }
+        self.keeps_names = keeps_names;
+        self.steps_ahead = steps;
+        self.ahead = ahead;
+    }
+
+    /// The only step that is taken from a state, if there is one that can be taken at once.
+    pub(crate) fn step_at_once(&mut self, state: &[u32], out: &mut Successors) -> bool {
+        out.clear();
+        let purse = self.purse(state[self.space.slots() + 1]);
+        self.expand_at_once(state, purse, out);
+        out.len() == 1
+    }
+
+    /// Adds the steps that can be taken at once, or else every step.
+    pub(crate) fn expand_chosen(&mut self, state: &[u32], out: &mut Successors) {
+        out.clear();
+        if self.space.reductions.partial_order {
+            let purse = self.purse(state[self.space.slots() + 1]);
+            self.expand_at_once(state, purse, out);
+        }
+        if out.len() == 0 {
+            self.expand_fully(state, out);
+        }
+    }
+
+    /// Adds everything that can follow a state.
+    fn expand_fully(&mut self, state: &[u32], out: &mut Successors) {
         out.clear();
         let space = self.space;
         let purse = self.purse(state[space.slots() + 1]);
-        if space.reductions.partial_order {
-            self.expand_at_once(state, purse, out);
-            if out.len() > 0 {
-                return;
-            }
-        }
         self.deliveries(state, purse, out);
         for slot in 0..space.slots() {
             self.signals(state, purse, slot, &|_| true, out);
@@ -775,6 +852,12 @@ impl<'a> Lens<'a> {
         let letter = state[index];
         let slot = receiver(letter);
         let outcome = self.step(slot, state[slot], purse.tick, InputNumber::Letter(letter));
+        let is_pointless = self.space.reductions.partial_order
+            && !purse.is_calm
+            && self.is_refused(state, letter, outcome);
+        if is_pointless {
+            return;
+        }
         self.reach(state, Action::Deliver(letter), purse, slot, outcome, Some(index), out);
         if let Some(left) = purse.left.spend(Budget::Duplications) {
             let purse = Purse { left, ..purse };

@@ -44,6 +44,8 @@ pub struct System {
 pub enum Leave {
     /// Nothing has to be spent.
     Free,
+    /// Nothing has to be spent: a refused worker asks again.
+    Poll,
     /// One unit of this budget.
     Spends(Budget),
 }
@@ -177,7 +179,8 @@ impl System {
         match pace {
             Pace::AtWill => Leave::Free,
             Pace::After(delay) => match delay {
-                Delay::LeaseTerm | Delay::AttemptTimeout | Delay::Poll => Leave::Free,
+                Delay::LeaseTerm | Delay::AttemptTimeout => Leave::Free,
+                Delay::Poll => Leave::Poll,
                 Delay::Renewal => Leave::Spends(Budget::Renewals),
                 Delay::Resend => Leave::Spends(Budget::Resends),
                 Delay::AgentTimeout => Leave::Spends(Budget::Retries),

@@ -15,7 +15,7 @@ use crate::role::destination::Destination;
 use crate::role::ledger::Ledger;
 use crate::role::supervisor::Supervisor;
 use crate::role::worker::{Stage, Worker};
-use crate::role::{Role, Signal};
+use crate::role::{Message, Role, Signal};
 
 /// A role that can tell which of its signals cannot matter any more.
 pub trait Relevance: Role {
@@ -103,6 +103,28 @@ impl Worker {
     /// Whether the worker is busy with this intent.
     pub fn has_job(&self, key: IntentHash) -> bool {
         self.jobs.contains_key(&key)
+    }
+
+    /// Whether the worker does nothing and holds nothing.
+    pub fn is_unoccupied(&self) -> bool {
+        self.jobs.is_empty() && self.holdings.is_empty()
+    }
+
+    /// Whether this word of the ledger, which a job waits for, leads to a stage that does
+    /// not depend on the worker's lease or its other jobs.
+    pub fn is_lease_blind(&self, message: &Message) -> bool {
+        let Message::Entry { intent_hash, entry } = message else { return false };
+        let waits = self.jobs.get(intent_hash).is_some_and(|job| match job.stage {
+            Stage::Claiming | Stage::Marking(_) | Stage::Settling(..) => true,
+            Stage::Acquiring
+            | Stage::Reading
+            | Stage::Confirming(_)
+            | Stage::InFlight(_)
+            | Stage::Reconciling(_) => false,
+        });
+        waits
+            && entry.intent_hash == *intent_hash
+            && matches!(entry.status, OperationStatus::Dispatched | OperationStatus::Unknown)
     }
 
     /// The try whose fate the destination may still tell to the job with this intent.

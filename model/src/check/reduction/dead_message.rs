@@ -13,6 +13,7 @@
 //!   the operation, and no older word of the ledger is under way to that worker.
 //! * *Anything about an intent* to a worker that has no job for it, and to which no
 //!   request for it is or can come under way.
+//! * *A resource's state and refusals* to a worker that has no job at all, likewise.
 //! * *Mutations and questions* about a try that the destination has closed: it changes
 //!   nothing any more, and the answer is a dead fate.
 //! * *Leases* (release, renew, take over) that name an epoch which is no longer current:
@@ -85,6 +86,10 @@ pub(crate) enum Kind {
     Answered,
     /// A resource's state.
     State,
+    /// A request for a lease.
+    Acquire,
+    /// Its refusal.
+    Denied,
     /// Anything else.
     Other,
 }
@@ -116,6 +121,8 @@ pub(crate) fn classify(message: &Message) -> (Kind, Option<IntentHash>) {
         Message::Admit { .. } => (Kind::Admit, None),
         Message::Answered { intent_hash, .. } => (Kind::Answered, Some(*intent_hash)),
         Message::State { .. } => (Kind::State, None),
+        Message::Acquire { .. } => (Kind::Acquire, None),
+        Message::Denied { .. } => (Kind::Denied, None),
         _ => (Kind::Other, None),
     }
 }
@@ -180,6 +187,14 @@ impl Lens<'_> {
         let facts = self.facts(letter);
         match facts.kind {
             Kind::View => self.is_stranger(state, slot, facts.key, purse),
+            Kind::State | Kind::Denied => {
+                !self.space.is_agent(slot)
+                    && self.is_idle(state[slot])
+                    && !self.any_can_ask(state, purse)
+                    && !state[self.space.head()..].iter().any(|letter| {
+                        receiver(*letter) == slot && self.facts(*letter).kind == Kind::Perform
+                    })
+            }
             Kind::Fate(attempt) => self.is_dead_fate(state, slot, facts.key, attempt, purse),
             Kind::ToDestination => {
                 if !self.is_done_with(state[slot], letter) {
@@ -239,6 +254,14 @@ impl Lens<'_> {
         !is_awaited
             && !is_open
             && !state[self.space.head()..].iter().any(|letter| is_view(self, *letter))
+    }
+
+    /// Whether an agent may still ask somebody, or somebody else, for anything.
+    pub(crate) fn any_can_ask(&mut self, state: &[u32], purse: Purse) -> bool {
+        let may_ask = purse.is_calm
+            || purse.left[Budget::Retries] > 0
+            || purse.left[Budget::AgentCrashes] > 0;
+        (0..self.space.agents()).any(|slot| may_ask || !self.has_asked(state[slot]))
     }
 
     /// Whether an agent may still ask somebody, or somebody else, for this intent.

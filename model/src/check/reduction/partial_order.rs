@@ -25,18 +25,26 @@
 //!   counts as before.
 //! * *A request reaches the ledger*, if nobody else has anything to say to it about that
 //!   intent, now or later: the ledger treats intents separately.
+//! * *The ledger's word reaches a worker*, if it is the only one under way for its job and
+//!   leads to a stage that has nothing to do with the lease.
+//! * *A refused worker asks again* for a lease: it adds a request under way.
+//! * *A request reaches an idle worker* without a lease, if no other can come to it.
+//!
+//! For the same reason a request for a lease that would be refused is not delivered: the
+//! worker would only hear that and ask again, and so be where it was.
 //!
 //! Losses, duplications and crashes of the roles concerned are steps that would not
 //! commute; where a budget allows them, the rule is not used. A suspicion or request that
 //! is taken early must not make a state look settled that would be wedged without it, so
 //! settling is judged as if the supervisor's messages were lost.
 //!
-//! A run may get longer by steps that are taken early. Therefore a counterexample is
-//! searched again without this reduction.
+//! A step that is taken at once belongs to the step before it: the state in between is not
+//! kept. So a step of this search may be several, and a run may get longer by steps that
+//! are taken early. Therefore a counterexample is searched again without this reduction.
 
 use crate::check::bounds::{Bounds, Budget};
 use crate::check::reduction::dead_message::Kind;
-use crate::check::space::{Lens, Purse, Successors, receiver, sender};
+use crate::check::space::{Lens, Outcome, Purse, Successors, receiver, sender};
 use crate::check::system::Leave;
 
 /// What the bounds allow to be taken at once.
@@ -47,6 +55,7 @@ pub(crate) struct Commuting {
     agents_stay: bool,
     ledger_stays: bool,
     supervisor_stays: bool,
+    leases_stay: bool,
 }
 
 impl Commuting {
@@ -57,6 +66,7 @@ impl Commuting {
             agents_stay: is_none(&[Budget::AgentCrashes]),
             ledger_stays: is_none(&[Budget::LedgerCrashes]),
             supervisor_stays: is_none(&[Budget::SupervisorCrashes]),
+            leases_stay: is_none(&[Budget::Renewals, Budget::Idles]),
         }
     }
 }
@@ -87,10 +97,19 @@ impl Lens<'_> {
                         && self.space.rules.ledger_is_sole
                         && self.is_sole_writer(state, purse, index)
                 }
+                Kind::View => commuting.leases_stay && self.is_only_word(state, index),
+                Kind::Perform => commuting.agents_stay && self.is_only_request(state, purse, index),
                 _ => false,
             };
             if is_at_once {
                 self.delivery(state, purse, index, out);
+                return;
+            }
+        }
+        for slot in self.space.agents()..self.space.supervisor {
+            self.signals(state, purse, slot, &|leave| leave == Leave::Poll, out);
+            if out.len() > 0 {
+                out.keep_first();
                 return;
             }
         }
@@ -139,5 +158,53 @@ impl Lens<'_> {
         let workers = self.space.agents()..self.space.supervisor;
         workers.filter(|slot| *slot != writer).all(|slot| !self.has_job(state[slot], key))
             && !self.can_be_asked_again(state, purse, key)
+    }
+
+    /// Whether the ledger's word is the only one that a worker can hear about an intent,
+    /// and leads the job to a stage that has nothing to do with the lease.
+    fn is_only_word(&mut self, state: &[u32], index: usize) -> bool {
+        let letter = state[index];
+        let (key, worker) = (self.facts(letter).key, receiver(letter));
+        if !self.is_lease_blind(state[worker], letter) {
+            return false;
+        }
+        for (place, other) in state.iter().enumerate().skip(self.space.head()) {
+            if place == index || self.facts(*other).key != key {
+                continue;
+            }
+            let is_rival = match self.facts(*other).kind {
+                Kind::View => receiver(*other) == worker,
+                Kind::ToLedger => sender(*other) == worker,
+                _ => false,
+            };
+            if is_rival {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether a request reaches a worker that does nothing and holds nothing, and is the
+    /// last that can reach it.
+    fn is_only_request(&mut self, state: &[u32], purse: Purse, index: usize) -> bool {
+        let worker = receiver(state[index]);
+        purse.left[Budget::WorkerCrashes] == 0
+            && self.is_unoccupied(state[worker])
+            && !self.any_can_ask(state, purse)
+            && (self.space.head()..state.len()).filter(|place| *place != index).all(|place| {
+                receiver(state[place]) != worker || self.facts(state[place]).kind != Kind::Perform
+            })
+    }
+
+    /// Whether delivering this message would only have a worker ask for a lease again.
+    pub(crate) fn is_refused(&mut self, state: &[u32], letter: u32, outcome: Outcome) -> bool {
+        self.space.commuting.is_reliable
+            && self.facts(letter).kind == Kind::Acquire
+            && outcome.component == state[receiver(letter)]
+            && self
+                .sends(outcome)
+                .to_vec()
+                .iter()
+                .all(|sent| self.facts(*sent).kind == Kind::Denied)
     }
 }
