@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::design::DesignError;
+use crate::design::read::refusal;
 use crate::design::vocabulary::{Section, Setting, Value};
 
 /// What a design claims.
@@ -76,6 +78,34 @@ impl Guarantee {
             ),
         ],
     };
+
+    /// These claims with another value for one of them, given as `claim=value`.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such claim or value: one line with what would be accepted.
+    pub fn demand(self, demand: &str) -> Result<Self, DesignError> {
+        let unknown = |problem| DesignError::UnknownSetting { problem };
+        let names = |all: &'static [Value]| all.iter().map(|value| value.name);
+        let (name, word) = demand.split_once('=').ok_or_else(|| {
+            unknown(format!("{demand:?} is not CLAIM=VALUE, such as fenced-from=grant"))
+        })?;
+        let claim = Self::SECTION.setting(name).ok_or_else(|| {
+            let claims = Self::SECTION.settings.iter().map(|claim| claim.name);
+            unknown(refusal(name, "a claim", claims))
+        })?;
+        if !names(claim.values).any(|known| known == word) {
+            let problem = refusal(word, "a value", names(claim.values));
+            return Err(unknown(format!("{name}: {problem}")));
+        }
+        let mut claims = toml::Table::try_from(self).expect("claims are plain data");
+        let value = match claim.is_truth() {
+            true => (word == "true").into(),
+            false => word.into(),
+        };
+        claims.insert(name.into(), value);
+        Ok(claims.try_into().expect("the claim and its value are known"))
+    }
 }
 
 impl Default for Guarantee {

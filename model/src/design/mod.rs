@@ -128,7 +128,12 @@ impl Design {
     /// The design as TOML: its name, what it claims, and what differs from the safe defaults.
     /// [`from_toml`](Self::from_toml) gives it back.
     pub fn to_toml(&self) -> String {
-        write::write(self)
+        write::write(self, write::Extent::Differences)
+    }
+
+    /// The same with every setting, those marked that differ from the safe defaults.
+    pub fn to_toml_in_full(&self) -> String {
+        write::write(self, write::Extent::Everything)
     }
 
     /// The design of that name among those that come with this crate.
