@@ -27,6 +27,7 @@ use crate::identity::AttemptId;
 use crate::intent::IntentHash;
 use crate::invariant::{Monitor, Violation};
 use crate::role::agent::Agent;
+use crate::role::relevance::LeaseNeed;
 use crate::role::worker::Worker;
 use crate::role::{Actor, Message, Signal};
 
@@ -258,6 +259,9 @@ pub(crate) struct Facts {
     pub(crate) key: u32,
     /// For a message to the destination: the try whose fate is the answer.
     pub(crate) answer: Option<AttemptId>,
+    /// For a message between supervisor and authority: the question that began it is
+    /// answered already.
+    pub(crate) is_last: bool,
 }
 
 /// What reductions ask about a component.
@@ -268,7 +272,11 @@ enum Asked {
     HasAsked,
     IsIdle,
     IsUnoccupied,
-    IsLeaseBlind,
+    LeaseNeed,
+    Jobs,
+    AwaitsState,
+    AwaitsLease,
+    IsInstallingFor,
     IsDoneWith,
     AttemptUnderWay,
     FirstOpenAttempt,
@@ -369,7 +377,9 @@ impl<'a> Lens<'a> {
             let letter = space.letter(letter);
             let (kind, key) = dead_message::classify(&letter.message);
             let key = key.map_or(NONE, |key| space.intents.number(key));
-            Facts { kind, key, answer: dead_message::answer(&letter.message) }
+            let is_last =
+                matches!(letter.message, Message::Holding { .. } | Message::TakeOver { .. });
+            Facts { kind, key, answer: dead_message::answer(&letter.message), is_last }
         })
     }
 
@@ -406,10 +416,42 @@ impl<'a> Lens<'a> {
         }) == 1
     }
 
-    pub(crate) fn is_lease_blind(&mut self, component: u32, letter: u32) -> bool {
-        self.ask(Asked::IsLeaseBlind, component, letter, |space, machine| {
+    pub(crate) fn lease_need(&mut self, component: u32, letter: u32) -> LeaseNeed {
+        const ALL: [LeaseNeed; 4] =
+            [LeaseNeed::None, LeaseNeed::Presence, LeaseNeed::Exact, LeaseNeed::Unknown];
+        let need = self.ask(Asked::LeaseNeed, component, letter, |space, machine| {
             let letter = space.letter(letter);
-            machine.worker().is_some_and(|worker| worker.is_lease_blind(&letter.message)).into()
+            machine.worker().map_or(LeaseNeed::Unknown, |w| w.lease_need(&letter.message)) as u32
+        });
+        ALL[need as usize]
+    }
+
+    pub(crate) fn jobs(&mut self, component: u32) -> u32 {
+        self.ask(Asked::Jobs, component, 0, |_, machine| {
+            let jobs = machine.worker().map_or(0, Worker::jobs);
+            u32::try_from(jobs).expect("a worker has few jobs")
+        })
+    }
+
+    /// Whether a worker's job waits for a state or, else, for a lease.
+    pub(crate) fn awaits_kind(&mut self, component: u32, kind: Kind) -> bool {
+        let asked = if kind == Kind::State { Asked::AwaitsState } else { Asked::AwaitsLease };
+        self.ask(asked, component, 0, |_, machine| {
+            let worker = machine.worker();
+            worker
+                .is_some_and(|worker| match kind {
+                    Kind::State => worker.awaits_state(),
+                    _ => worker.awaits_lease(),
+                })
+                .into()
+        }) == 1
+    }
+
+    pub(crate) fn is_installing_for(&mut self, component: u32, slot: usize) -> bool {
+        let about = u32::try_from(slot).expect("a slot is below 16");
+        self.ask(Asked::IsInstallingFor, component, about, |space, machine| {
+            let worker = space.system.actors()[slot].name();
+            machine.authority().is_some_and(|a| a.is_installing_for(worker)).into()
         }) == 1
     }
 

@@ -54,7 +54,7 @@ pub type Record = (ResourceId, Tenure);
 /// The authority's state.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Authority {
-    tenures: BTreeMap<ResourceId, Tenure>,
+    pub(super) tenures: BTreeMap<ResourceId, Tenure>,
 }
 
 impl Authority {

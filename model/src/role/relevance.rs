@@ -99,6 +99,19 @@ impl Relevance for Destination {
 // What the exhaustive checker asks in order to tell which messages and orders of steps
 // can make no difference. None of it decides anything in a role.
 
+/// On what of a worker's lease a step depends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LeaseNeed {
+    /// On nothing, and on none of the worker's other jobs.
+    None,
+    /// On whether there is one, and it is there.
+    Presence,
+    /// On which one it is, if any.
+    Exact,
+    /// It is not known.
+    Unknown,
+}
+
 impl Worker {
     /// Whether the worker is busy with this intent.
     pub fn has_job(&self, key: IntentHash) -> bool {
@@ -110,21 +123,46 @@ impl Worker {
         self.jobs.is_empty() && self.holdings.is_empty()
     }
 
-    /// Whether this word of the ledger, which a job waits for, leads to a stage that does
-    /// not depend on the worker's lease or its other jobs.
-    pub fn is_lease_blind(&self, message: &Message) -> bool {
-        let Message::Entry { intent_hash, entry } = message else { return false };
-        let waits = self.jobs.get(intent_hash).is_some_and(|job| match job.stage {
-            Stage::Claiming | Stage::Marking(_) | Stage::Settling(..) => true,
-            Stage::Acquiring
-            | Stage::Reading
-            | Stage::Confirming(_)
-            | Stage::InFlight(_)
-            | Stage::Reconciling(_) => false,
-        });
-        waits
-            && entry.intent_hash == *intent_hash
-            && matches!(entry.status, OperationStatus::Dispatched | OperationStatus::Unknown)
+    /// How many intents the worker is busy with.
+    pub fn jobs(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Whether a job waits for the resource's state.
+    pub fn awaits_state(&self) -> bool {
+        self.jobs.values().any(|job| job.stage == Stage::Reading)
+    }
+
+    /// Whether a job waits for a lease.
+    pub fn awaits_lease(&self) -> bool {
+        self.jobs.values().any(|job| job.stage == Stage::Acquiring)
+    }
+
+    /// On what of its lease it depends what the worker does after this word of the ledger.
+    pub fn lease_need(&self, message: &Message) -> LeaseNeed {
+        let (key, entry) = match message {
+            Message::Entry { intent_hash, entry } => (intent_hash, Some(entry)),
+            Message::MayDispatch { intent_hash, .. } => (intent_hash, None),
+            _ => return LeaseNeed::Unknown,
+        };
+        let Some(job) = self.jobs.get(key) else { return LeaseNeed::Unknown };
+        match (job.stage, entry) {
+            (Stage::Claiming | Stage::Marking(_) | Stage::Settling(..), Some(entry))
+                if entry.intent_hash == *key =>
+            {
+                match entry.status {
+                    OperationStatus::Dispatched | OperationStatus::Unknown => LeaseNeed::None,
+                    OperationStatus::Prepared | OperationStatus::FailedBeforeEffect
+                        if !self.holdings.is_empty() && entry.attempt_id.0 == 0 =>
+                    {
+                        LeaseNeed::Presence
+                    }
+                    _ => LeaseNeed::Exact,
+                }
+            }
+            (Stage::Marking(_), None) => LeaseNeed::Exact,
+            _ => LeaseNeed::Unknown,
+        }
     }
 
     /// The try whose fate the destination may still tell to the job with this intent.
@@ -183,6 +221,13 @@ impl Authority {
             Phase::Installing(lease) | Phase::Held(lease) => (Some(lease.epoch), last_epoch),
             Phase::Free | Phase::Ending(..) => (None, last_epoch),
         }
+    }
+
+    /// Whether a grant to this worker waits for the destination.
+    pub fn is_installing_for(&self, worker: &str) -> bool {
+        self.tenures.values().any(|tenure| {
+            matches!(&tenure.phase, Phase::Installing(lease) if lease.worker.as_str() == worker)
+        })
     }
 
     /// Whether the destination's word about its fence can have no consequence any more.

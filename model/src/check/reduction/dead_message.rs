@@ -86,12 +86,18 @@ pub(crate) enum Kind {
     Answered,
     /// A resource's state.
     State,
+    /// A question for it.
+    Read,
+    /// A lease.
+    Ready,
+    /// Whether a lease is current: a question or its answer.
+    Confirmation,
+    /// The destination's word about its fence.
+    Fence,
     /// A request for a lease.
     Acquire,
     /// Its refusal.
     Denied,
-    /// Anything else.
-    Other,
 }
 
 /// What a message is, and which intent it is about.
@@ -112,18 +118,19 @@ pub(crate) fn classify(message: &Message) -> (Kind, Option<IntentHash>) {
         }
         Message::Apply { envelope, .. } => (Kind::ToDestination, Some(envelope.intent_hash)),
         Message::Reconcile { intent_hash, .. } => (Kind::ToDestination, Some(*intent_hash)),
-        Message::Release { .. } | Message::Renew { .. } | Message::Admitted { .. } => {
-            (Kind::Lease, None)
-        }
+        Message::Release { .. } | Message::Renew { .. } => (Kind::Lease, None),
+        Message::Admitted { .. } => (Kind::Fence, None),
+        Message::Confirm { .. } | Message::Confirmed { .. } => (Kind::Confirmation, None),
         Message::Inspect { .. } | Message::Holding { .. } | Message::TakeOver { .. } => {
             (Kind::Supervision, None)
         }
         Message::Admit { .. } => (Kind::Admit, None),
         Message::Answered { intent_hash, .. } => (Kind::Answered, Some(*intent_hash)),
         Message::State { .. } => (Kind::State, None),
+        Message::Read { .. } => (Kind::Read, None),
+        Message::Ready { .. } => (Kind::Ready, None),
         Message::Acquire { .. } => (Kind::Acquire, None),
         Message::Denied { .. } => (Kind::Denied, None),
-        _ => (Kind::Other, None),
     }
 }
 
@@ -206,7 +213,7 @@ impl Lens<'_> {
                     && self.observe(monitor, outcome.events) == monitor
                     && self.is_dead_fate(state, sender(letter), facts.key, facts.answer, purse)
             }
-            Kind::Lease | Kind::Supervision => {
+            Kind::Lease | Kind::Fence | Kind::Supervision => {
                 rules.epochs_are_new && self.is_done_with(state[slot], letter)
             }
             Kind::Admit => rules.fence_is_heard && self.is_done_with(state[slot], letter),

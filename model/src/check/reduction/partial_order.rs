@@ -17,7 +17,10 @@
 //! * *An agent begins*, if the clock cannot go on any more: only the clock could make a
 //!   later beginning differ.
 //! * *An answer reaches an agent* that cannot ask again.
-//! * *The supervisor hears what a suspect holds*: it has no state.
+//! * *The supervisor hears what a suspect holds*, and *the authority hears whose lease to
+//!   pass on*: the supervisor has no state, and the authority compares the epoch. So a
+//!   takeover that succeeds would have come out the same if the question before it had
+//!   been asked only now, and one that does not succeed changes nothing.
 //! * *A worker is suspected*, each of them: the only thing that follows is a question under
 //!   way, and the budget serves nothing else.
 //! * *An agent asks the next worker*, each that may: once all have asked, no other use of
@@ -26,7 +29,11 @@
 //! * *A request reaches the ledger*, if nobody else has anything to say to it about that
 //!   intent, now or later: the ledger treats intents separately.
 //! * *The ledger's word reaches a worker*, if it is the only one under way for its job and
-//!   leads to a stage that has nothing to do with the lease.
+//!   leads to a stage that has nothing to do with the lease; or if the worker will never
+//!   have another job, and its lease cannot change before or is only asked to be there.
+//! * *The only state that can be under way reaches such a worker*, or *its lease* does.
+//! * *The destination's word about its fence reaches the authority*, if time cannot pass:
+//!   all that was possible before is possible after, and only more is claimed.
 //! * *A refused worker asks again* for a lease: it adds a request under way.
 //! * *A request reaches an idle worker* without a lease, if no other can come to it.
 //!
@@ -44,8 +51,9 @@
 
 use crate::check::bounds::{Bounds, Budget};
 use crate::check::reduction::dead_message::Kind;
-use crate::check::space::{Lens, Outcome, Purse, Successors, receiver, sender};
+use crate::check::space::{Facts, Lens, Outcome, Purse, Successors, receiver, sender};
 use crate::check::system::Leave;
+use crate::role::relevance::LeaseNeed;
 
 /// What the bounds allow to be taken at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +64,7 @@ pub(crate) struct Commuting {
     ledger_stays: bool,
     supervisor_stays: bool,
     leases_stay: bool,
+    authority_waits: bool,
 }
 
 impl Commuting {
@@ -67,6 +76,11 @@ impl Commuting {
             ledger_stays: is_none(&[Budget::LedgerCrashes]),
             supervisor_stays: is_none(&[Budget::SupervisorCrashes]),
             leases_stay: is_none(&[Budget::Renewals, Budget::Idles]),
+            authority_waits: is_none(&[
+                Budget::Expiries,
+                Budget::Restores,
+                Budget::AuthorityCrashes,
+            ]),
         }
     }
 }
@@ -89,7 +103,7 @@ impl Lens<'_> {
                             || purse.left[Budget::Retries] == 0)
                 }
                 Kind::Supervision => {
-                    commuting.supervisor_stays && receiver(letter) == self.space.supervisor
+                    commuting.supervisor_stays && self.facts(letter).is_last
                 }
                 Kind::ToLedger => {
                     commuting.ledger_stays
@@ -97,7 +111,15 @@ impl Lens<'_> {
                         && self.space.rules.ledger_is_sole
                         && self.is_sole_writer(state, purse, index)
                 }
-                Kind::View => commuting.leases_stay && self.is_only_word(state, index),
+                Kind::View => {
+                    commuting.leases_stay
+                        && self.is_only_word(state, index)
+                        && self.is_independent_word(state, purse, index)
+                }
+                Kind::State | Kind::Ready => {
+                    commuting.leases_stay && self.is_only_choice(state, purse, index)
+                }
+                Kind::Fence => commuting.authority_waits,
                 Kind::Perform => commuting.agents_stay && self.is_only_request(state, purse, index),
                 _ => false,
             };
@@ -142,46 +164,106 @@ impl Lens<'_> {
         let letter = state[index];
         let key = self.facts(letter).key;
         let writer = sender(letter);
-        for (place, other) in state.iter().enumerate().skip(self.space.head()) {
-            if place == index || self.facts(*other).key != key {
-                continue;
-            }
-            let is_rival = match self.facts(*other).kind {
-                Kind::ToLedger => true,
-                Kind::Perform => receiver(*other) != writer,
-                _ => false,
-            };
-            if is_rival {
-                return false;
-            }
+        let has_rival = self.any_other(state, index, |facts, other| {
+            facts.key == key
+                && match facts.kind {
+                    Kind::ToLedger => true,
+                    Kind::Perform => receiver(other) != writer,
+                    _ => false,
+                }
+        });
+        if has_rival {
+            return false;
         }
         let workers = self.space.agents()..self.space.supervisor;
         workers.filter(|slot| *slot != writer).all(|slot| !self.has_job(state[slot], key))
             && !self.can_be_asked_again(state, purse, key)
     }
 
-    /// Whether the ledger's word is the only one that a worker can hear about an intent,
-    /// and leads the job to a stage that has nothing to do with the lease.
+    /// Whether the ledger's word is the only one that a worker can hear about an intent.
     fn is_only_word(&mut self, state: &[u32], index: usize) -> bool {
         let letter = state[index];
         let (key, worker) = (self.facts(letter).key, receiver(letter));
-        if !self.is_lease_blind(state[worker], letter) {
+        !self.any_other(state, index, |facts, other| {
+            facts.key == key
+                && match facts.kind {
+                    Kind::View => receiver(other) == worker,
+                    Kind::ToLedger => sender(other) == worker,
+                    _ => false,
+                }
+        })
+    }
+
+    /// Whether what a worker does after the ledger's word does not depend on anything else
+    /// that can reach it before.
+    fn is_independent_word(&mut self, state: &[u32], purse: Purse, index: usize) -> bool {
+        let worker = receiver(state[index]);
+        match self.lease_need(state[worker], state[index]) {
+            LeaseNeed::None => true,
+            LeaseNeed::Presence => self.is_sole_job(state, purse, worker),
+            LeaseNeed::Exact => {
+                self.is_sole_job(state, purse, worker)
+                    && !self.lease_can_change(state, purse, worker, index)
+            }
+            LeaseNeed::Unknown => false,
+        }
+    }
+
+    /// Whether a worker with its only job waits for a state or a lease, and no other can
+    /// come to it.
+    fn is_only_choice(&mut self, state: &[u32], purse: Purse, index: usize) -> bool {
+        let worker = receiver(state[index]);
+        let kind = self.facts(state[index]).kind;
+        let is_awaited = self.awaits_kind(state[worker], kind);
+        if !is_awaited || !self.is_sole_job(state, purse, worker) {
             return false;
         }
-        for (place, other) in state.iter().enumerate().skip(self.space.head()) {
-            if place == index || self.facts(*other).key != key {
-                continue;
-            }
-            let is_rival = match self.facts(*other).kind {
-                Kind::View => receiver(*other) == worker,
-                Kind::ToLedger => sender(*other) == worker,
+        match kind {
+            Kind::Ready => !self.lease_can_change(state, purse, worker, index),
+            _ => !self.any_other(state, index, |facts, other| match facts.kind {
+                Kind::State => receiver(other) == worker,
+                Kind::Read => sender(other) == worker,
                 _ => false,
-            };
-            if is_rival {
-                return false;
-            }
+            }),
         }
-        true
+    }
+
+    /// Whether a worker has one job and will never have another.
+    fn is_sole_job(&mut self, state: &[u32], purse: Purse, worker: usize) -> bool {
+        self.jobs(state[worker]) == 1
+            && !self.any_can_ask(state, purse)
+            && !self.any_other(state, 0, |facts, other| {
+                facts.kind == Kind::Perform && receiver(other) == worker
+            })
+    }
+
+    /// Whether anything but the message at `index` can give a worker a lease, or take it.
+    fn lease_can_change(
+        &mut self,
+        state: &[u32],
+        purse: Purse,
+        worker: usize,
+        index: usize,
+    ) -> bool {
+        purse.left[Budget::Takeovers] > 0
+            || self.is_installing_for(state[self.space.authority], worker)
+            || self.any_other(state, index, |facts, other| match facts.kind {
+                Kind::Ready => receiver(other) == worker,
+                Kind::Acquire => sender(other) == worker,
+                Kind::Confirmation | Kind::Supervision => true,
+                _ => false,
+            })
+    }
+
+    /// Whether any message under way, but for the one at `index`, is like this.
+    fn any_other(
+        &mut self,
+        state: &[u32],
+        index: usize,
+        is_like_this: impl Fn(Facts, u32) -> bool,
+    ) -> bool {
+        (self.space.head()..state.len())
+            .any(|place| place != index && is_like_this(self.facts(state[place]), state[place]))
     }
 
     /// Whether a request reaches a worker that does nothing and holds nothing, and is the
@@ -191,8 +273,8 @@ impl Lens<'_> {
         purse.left[Budget::WorkerCrashes] == 0
             && self.is_unoccupied(state[worker])
             && !self.any_can_ask(state, purse)
-            && (self.space.head()..state.len()).filter(|place| *place != index).all(|place| {
-                receiver(state[place]) != worker || self.facts(state[place]).kind != Kind::Perform
+            && !self.any_other(state, index, |facts, other| {
+                facts.kind == Kind::Perform && receiver(other) == worker
             })
     }
 
