@@ -40,6 +40,7 @@ fn granted(worker: &str, epoch: u64) -> Event {
     let (resource, expires_at) = (ResourceId::new(RULE), Timestamp { unix_ns: 1 });
     Event::LeaseGranted {
         lease: Lease { resource, worker: worker.into(), epoch: Epoch(epoch), expires_at },
+        granted_at: expires_at,
     }
 }
 
@@ -48,7 +49,8 @@ fn ready(worker: &str, epoch: u64) -> Event {
 }
 
 fn ended(worker: &str, epoch: u64, cause: LeaseEnd) -> Event {
-    Event::LeaseEnded { resource: RULE.into(), holder: holder(worker, epoch), cause }
+    let asked_for = (cause == LeaseEnd::Released).then(|| holder(worker, epoch));
+    Event::LeaseEnded { resource: RULE.into(), holder: holder(worker, epoch), cause, asked_for }
 }
 
 fn version(number: u64) -> ResourceVersion {
@@ -69,7 +71,7 @@ fn receipt(operation: &str, step: &str, by: Holder, before: u64) -> Receipt {
 }
 
 fn effect(operation: &str, step: &str, by: Holder, before: u64) -> Event {
-    Event::EffectCommitted { receipt: receipt(operation, step, by, before) }
+    Event::EffectCommitted { receipt: receipt(operation, step, by, before), expected: None }
 }
 
 fn claimed(operation: &str, step: &str) -> Event {
@@ -101,7 +103,7 @@ fn completed(operation: &str, step: &str, receipt: Receipt) -> Event {
         intent_hash: intent(step),
         resource: RULE.into(),
         worker: "worker-A".into(),
-        receipt,
+        receipt: Some(receipt),
     }
 }
 
@@ -240,7 +242,8 @@ fn at_most_one_effect_of_an_operation_and_of_an_intent() {
 #[test]
 fn receipt_binds_intent_operation_resource_and_version() {
     let good = receipt("op-1", "one", holder("worker-A", 1), 7);
-    let before = [granted("worker-A", 1), Event::EffectCommitted { receipt: good.clone() }];
+    let before =
+        [granted("worker-A", 1), Event::EffectCommitted { receipt: good.clone(), expected: None }];
     let with = |last: Event| [&before[..], &[last]].concat();
     for wrong in [
         completed("op-2", "one", good.clone()),

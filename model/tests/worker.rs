@@ -6,7 +6,7 @@ use holdover_model::design::Design;
 use holdover_model::intent::{Intent, Payload, Target};
 use holdover_model::lease::Timestamp;
 use holdover_model::role::worker::Worker;
-use holdover_model::role::{Actor, Context, Message, Output, Role};
+use holdover_model::role::{Actor, Consent, Context, Message, Output, Role};
 
 fn perform(step: &str) -> Message {
     let payload = Payload::new("new");
@@ -26,7 +26,19 @@ fn perform(step: &str) -> Message {
         policy_version: "policy-1".into(),
     };
     let intent = intent.seal().unwrap();
-    Message::Perform { call_id: step.into(), asked_at: Timestamp::default(), intent, payload }
+    let consent = Consent {
+        approval_id: "approval-552".into(),
+        intent_hash: intent.hash(),
+        request_number: 1,
+    };
+    Message::Perform {
+        call_id: step.into(),
+        request_number: 1,
+        asked_at: Timestamp::default(),
+        consent,
+        intent,
+        payload,
+    }
 }
 
 /// Two acquisitions would give one worker two epochs, and its writes under the first would

@@ -89,6 +89,17 @@ fn describe_signal(signal: &Signal) -> String {
         Signal::LeaseIdle(resource, epoch) => {
             format!("finds {} on {resource} unused", under(*epoch))
         }
+        Signal::LeaseLapsed(resource, epoch) => {
+            format!("sees {} on {resource} lapse by its own clock", under(*epoch))
+        }
+        Signal::Restored(times) => format!("is restored for the {times}. time"),
+        Signal::Effect(operation_id, attempt) => {
+            format!("lets {operation_id} {attempt} have its effect")
+        }
+        Signal::Recreate(resource) => format!("has {resource} deleted and made anew"),
+        Signal::Misconfigure => "has its fence misconfigured".into(),
+        Signal::Forget(operation_id) => format!("forgets {operation_id}"),
+        Signal::Insert(_, worker) => format!("inserts what {worker} has claimed"),
         Signal::Suspect(worker) => format!("suspects {worker}"),
         Signal::Begin(_) => "begins".into(),
         Signal::TaskTimeout(_, 0) => "reads again".into(),
@@ -100,6 +111,7 @@ fn describe_stage(stage: Stage) -> String {
     match stage {
         Stage::Acquiring => "for the lease".into(),
         Stage::Reading => "for the resource's state".into(),
+        Stage::LookingUp => "whether the intent is known".into(),
         Stage::Claiming => "which operation this is".into(),
         Stage::Marking(after) => format!("to record the try after {after}"),
         Stage::Confirming(_) => "whether the lease is current".into(),

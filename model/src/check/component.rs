@@ -24,21 +24,28 @@ pub const LEASE_TERM: Duration = Duration::from_secs(1);
 /// A role and its durable twin: the role as it will be after a crash.
 ///
 /// The twin is a fresh role into which every record was loaded, so nothing here has to
-/// know which records replace which.
+/// know which records replace which. Records that a role keeps late are durable from its
+/// next step on: a crash before that loses them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Host<R> {
     live: R,
     kept: R,
+    /// The twin as it will be, while late records are on their way.
+    late: Option<R>,
 }
 
 impl<R: Role> Host<R> {
     /// A role that has not started.
     pub fn new(role: R) -> Self {
-        Self { kept: role.clone(), live: role }
+        Self { kept: role.clone(), live: role, late: None }
     }
 
     fn step(&mut self, context: Context<'_>, input: &Input) -> Effects {
         let mut output = Output::default();
+        match (self.late.take(), input) {
+            (None, _) | (_, Input::Start | Input::Restore(_)) => {}
+            (Some(late), _) => self.kept = late,
+        }
         match input {
             Input::Message { from, message } => {
                 self.live.receive(context, from.clone(), message.clone(), &mut output);
@@ -51,6 +58,13 @@ impl<R: Role> Host<R> {
         }
         for record in output.records {
             self.kept.load(record);
+        }
+        if !output.late_records.is_empty() {
+            let mut late = self.kept.clone();
+            for record in output.late_records {
+                late.load(record);
+            }
+            self.late = Some(late);
         }
         Effects { sends: output.sends, events: output.events, timers: output.timers }
     }

@@ -136,8 +136,10 @@ impl System {
             target: target(self.resource_of(number)),
             method: "update".into(),
             payload: Payload::new("new"),
-            approval_id: "approval-1".into(),
+            // Named like the step, so that operations stay symmetric.
+            approval_id: step_name(number).as_str().into(),
             is_conditional: self.bounds.is_conditional,
+            is_approved: true,
         };
         Brief {
             id,
@@ -179,7 +181,9 @@ impl System {
         match pace {
             Pace::AtWill => Leave::Free,
             Pace::After(delay) => match delay {
-                Delay::LeaseTerm | Delay::AttemptTimeout => Leave::Free,
+                Delay::LeaseTerm | Delay::AttemptTimeout | Delay::Effect | Delay::Insertion => {
+                    Leave::Free
+                }
                 Delay::Poll => Leave::Poll,
                 Delay::Renewal => Leave::Spends(Budget::Renewals),
                 Delay::Resend => Leave::Spends(Budget::Resends),

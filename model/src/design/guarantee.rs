@@ -18,6 +18,8 @@ pub struct Guarantee {
     pub revocation: bool,
     /// Whether a successor takes over without a person.
     pub automatic_takeover: bool,
+    /// Whether an intent keeps one operation id, whoever retries it.
+    pub stable_identity: bool,
 }
 
 /// A claim that is made, if nothing is said, or is not.
@@ -76,6 +78,11 @@ impl Guarantee {
                 true: "A supervisor's suspicion is enough.",
                 false: "Whoever holds the resource keeps it until a person decides."
             ),
+            truth!(
+                "stable-identity": "Whether an intent keeps one operation id, whoever retries it.",
+                true: "A second operation id for an intent is a violation.",
+                false: "A retry may be an operation of its own."
+            ),
         ],
     };
 
@@ -115,6 +122,7 @@ impl Default for Guarantee {
             expiry: true,
             revocation: true,
             automatic_takeover: true,
+            stable_identity: true,
         }
     }
 }

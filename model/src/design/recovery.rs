@@ -1,5 +1,6 @@
 //! What follows a timeout.
 
+use crate::design::Design;
 use crate::design::vocabulary::section;
 
 section! {
@@ -47,5 +48,13 @@ section! {
             /// The operation has failed.
             ReportConflict = "report-conflict",
         }
+    }
+}
+
+impl Design {
+    /// Whether an operation can count as committed without a receipt.
+    pub fn completes_without_receipt(&self) -> bool {
+        self.recovery.on_timeout == OnTimeout::AssumeSucceeded
+            || self.recovery.reconcile_by == ReconcileBy::ResourceState
     }
 }

@@ -38,6 +38,7 @@ impl Rejection {
             Self::VersionConflict => "version conflict",
             Self::IdentityCollision => "identity collision",
             Self::AttemptClosed => "attempt closed",
+            Self::Misconfigured => "fence misconfigured",
         }
     }
 }
@@ -51,13 +52,13 @@ impl fmt::Display for Event {
             Self::IntentAnswered { intent_hash, outcome } => {
                 write!(f, "has its answer for intent {intent_hash:?}: {}", outcome.as_str())
             }
-            Self::LeaseGranted { lease } => {
+            Self::LeaseGranted { lease, .. } => {
                 write!(f, "lease on {} granted to {}", lease.resource, lease.holder())
             }
             Self::LeaseRenewed { lease } => {
                 write!(f, "lease on {} renewed for {}", lease.resource, lease.holder())
             }
-            Self::LeaseEnded { resource, holder, cause } => {
+            Self::LeaseEnded { resource, holder, cause, .. } => {
                 write!(f, "lease on {resource} of {holder} {}", cause.as_str())
             }
             Self::FenceAdvanced { resource, admits: Some(holder), .. } => {
@@ -84,12 +85,24 @@ impl fmt::Display for Event {
                 receipt.second_intent_hash,
                 receipt.second_target,
             ),
+            Self::LeasesVoided { resource, below } => {
+                write!(f, "restored: every lease on {resource} below {below} is void")
+            }
+            Self::ResourceRecreated { resource, version } => {
+                write!(f, "{resource} was deleted and made anew at {version}")
+            }
+            Self::ApprovalGranted { approval_id, intent_hash } => {
+                write!(f, "{approval_id} granted for intent {intent_hash:?}")
+            }
+            Self::ApprovalUsed { approval_id, operation_id, intent_hash } => {
+                write!(f, "{approval_id} used by {operation_id} for intent {intent_hash:?}")
+            }
             Self::Dispatched { envelope, resource, holder } => write!(
                 f,
                 "{} {} for intent {:?} leaves for {resource} under {holder}",
                 envelope.operation_id, envelope.attempt_id, envelope.intent_hash,
             ),
-            Self::EffectCommitted { receipt } => write!(
+            Self::EffectCommitted { receipt, .. } => write!(
                 f,
                 "EFFECT {} {} for intent {:?} changed {} {} -> {} under {}",
                 receipt.operation_id,
@@ -100,7 +113,7 @@ impl fmt::Display for Event {
                 receipt.version_after,
                 receipt.holder,
             ),
-            Self::EffectRejected { envelope, resource, holder, reason } => write!(
+            Self::EffectRejected { envelope, resource, holder, reason, .. } => write!(
                 f,
                 "{} {} on {resource} under {holder} rejected: {}",
                 envelope.operation_id,
@@ -120,11 +133,17 @@ impl fmt::Display for Event {
                 "{operation_id} reconciled up to {attempt_id}: {}",
                 if *committed { "there is an effect" } else { "no effect, and none to come" },
             ),
-            Self::OperationCompleted { operation_id, intent_hash, worker, receipt, .. } => write!(
-                f,
-                "{worker} completes {operation_id} for intent {intent_hash:?} with the receipt of {} for {:?}",
-                receipt.operation_id, receipt.intent_hash,
-            ),
+            Self::OperationCompleted { operation_id, intent_hash, worker, receipt, .. } => {
+                write!(f, "{worker} completes {operation_id} for intent {intent_hash:?} with ")?;
+                match receipt {
+                    Some(receipt) => write!(
+                        f,
+                        "the receipt of {} for {:?}",
+                        receipt.operation_id, receipt.intent_hash
+                    ),
+                    None => write!(f, "no receipt"),
+                }
+            }
         }
     }
 }

@@ -9,11 +9,11 @@ mod describe;
 use serde::{Deserialize, Serialize};
 
 use crate::envelope::Envelope;
-use crate::identity::{AttemptId, OperationId, WorkerId};
-use crate::intent::IntentHash;
-use crate::lease::{Epoch, Holder, Lease};
+use crate::identity::{ApprovalId, AttemptId, OperationId, WorkerId};
+use crate::intent::{IntentHash, Payload};
+use crate::lease::{Epoch, Holder, Lease, Timestamp};
 use crate::receipt::{CollisionReceipt, Receipt};
-use crate::resource::ResourceId;
+use crate::resource::{ResourceId, ResourceVersion};
 
 macro_rules! events {
     ($($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty),* $(,)? } = $label:literal,)*) => {
@@ -71,6 +71,8 @@ events! {
     LeaseGranted {
         /// The lease.
         lease: Lease,
+        /// When, by the authority's own clock.
+        granted_at: Timestamp,
     } = "lease-granted",
     /// The authority extended a lease.
     LeaseRenewed {
@@ -85,7 +87,17 @@ events! {
         holder: Holder,
         /// Why it is over.
         cause: LeaseEnd,
+        /// Whose lease the request was about that ended it, if there was one.
+        asked_for: Option<Holder>,
     } = "lease-ended",
+    /// The authority, restored from a backup, declared every earlier lease void, whether it
+    /// knew of it or not.
+    LeasesVoided {
+        /// What they covered.
+        resource: ResourceId,
+        /// The epochs below this one are void.
+        below: Epoch,
+    } = "leases-voided",
     /// The destination durably changed whom it admits.
     FenceAdvanced {
         /// The fenced resource.
@@ -138,7 +150,16 @@ events! {
     EffectCommitted {
         /// The evidence, written together with the effect.
         receipt: Receipt,
+        /// The state that the mutation was to replace, if it named one.
+        expected: Option<ResourceVersion>,
     } = "effect-committed",
+    /// Somebody else deleted a resource and made it anew.
+    ResourceRecreated {
+        /// The resource.
+        resource: ResourceId,
+        /// Its first state.
+        version: ResourceVersion,
+    } = "resource-recreated",
     /// The destination refused a mutation and left the resource as it was.
     EffectRejected {
         /// What came with it.
@@ -149,6 +170,10 @@ events! {
         holder: Holder,
         /// Why it was refused.
         reason: Rejection,
+        /// The state of the resource after that.
+        version: ResourceVersion,
+        /// The payload, which has no business here.
+        payload: Option<Payload>,
     } = "effect-rejected",
     /// The destination answered a repeated mutation from its stored receipt.
     EffectReplayed {
@@ -184,8 +209,24 @@ events! {
         /// Who says so.
         worker: WorkerId,
         /// The evidence.
-        receipt: Receipt,
+        receipt: Option<Receipt>,
     } = "operation-completed",
+    /// A person consented to an effect.
+    ApprovalGranted {
+        /// The consent.
+        approval_id: ApprovalId,
+        /// The effect.
+        intent_hash: IntentHash,
+    } = "approval-granted",
+    /// The ledger let an operation leave under a consent.
+    ApprovalUsed {
+        /// The consent.
+        approval_id: ApprovalId,
+        /// The operation.
+        operation_id: OperationId,
+        /// The effect.
+        intent_hash: IntentHash,
+    } = "approval-used",
 }
 
 impl std::fmt::Display for EventKind {
@@ -198,23 +239,29 @@ impl Event {
     /// The resource that this is about, if it names one.
     pub fn resource(&self) -> Option<&ResourceId> {
         match self {
-            Self::LeaseGranted { lease } | Self::LeaseRenewed { lease } => Some(&lease.resource),
+            Self::LeaseGranted { lease, .. } | Self::LeaseRenewed { lease } => {
+                Some(&lease.resource)
+            }
             Self::IntentRequested { resource, .. }
             | Self::LeaseEnded { resource, .. }
             | Self::FenceAdvanced { resource, .. }
             | Self::TakeoverComplete { resource, .. }
+            | Self::LeasesVoided { resource, .. }
+            | Self::ResourceRecreated { resource, .. }
             | Self::OperationClaimed { resource, .. }
             | Self::Dispatched { resource, .. }
             | Self::EffectRejected { resource, .. }
             | Self::OperationCompleted { resource, .. } => Some(resource),
-            Self::EffectCommitted { receipt } | Self::EffectReplayed { receipt, .. } => {
+            Self::EffectCommitted { receipt, .. } | Self::EffectReplayed { receipt, .. } => {
                 Some(&receipt.resource)
             }
             Self::IntentAnswered { .. }
             | Self::StatusChanged { .. }
             | Self::IdentityCollision { .. }
             | Self::OutcomeUnknown { .. }
-            | Self::Reconciled { .. } => None,
+            | Self::Reconciled { .. }
+            | Self::ApprovalGranted { .. }
+            | Self::ApprovalUsed { .. } => None,
         }
     }
 
@@ -225,11 +272,12 @@ impl Event {
             | Self::StatusChanged { operation_id, .. }
             | Self::OutcomeUnknown { operation_id, .. }
             | Self::Reconciled { operation_id, .. }
+            | Self::ApprovalUsed { operation_id, .. }
             | Self::OperationCompleted { operation_id, .. } => Some(operation_id),
             Self::Dispatched { envelope, .. } | Self::EffectRejected { envelope, .. } => {
                 Some(&envelope.operation_id)
             }
-            Self::EffectCommitted { receipt } | Self::EffectReplayed { receipt, .. } => {
+            Self::EffectCommitted { receipt, .. } | Self::EffectReplayed { receipt, .. } => {
                 Some(&receipt.operation_id)
             }
             Self::IdentityCollision { receipt } => Some(&receipt.conflicting_operation_id),
@@ -243,11 +291,13 @@ impl Event {
             Self::IntentRequested { intent_hash, .. }
             | Self::IntentAnswered { intent_hash, .. }
             | Self::OperationClaimed { intent_hash, .. }
+            | Self::ApprovalGranted { intent_hash, .. }
+            | Self::ApprovalUsed { intent_hash, .. }
             | Self::OperationCompleted { intent_hash, .. } => Some(*intent_hash),
             Self::Dispatched { envelope, .. } | Self::EffectRejected { envelope, .. } => {
                 Some(envelope.intent_hash)
             }
-            Self::EffectCommitted { receipt } | Self::EffectReplayed { receipt, .. } => {
+            Self::EffectCommitted { receipt, .. } | Self::EffectReplayed { receipt, .. } => {
                 Some(receipt.intent_hash)
             }
             _ => None,
@@ -342,4 +392,6 @@ pub enum Rejection {
     IdentityCollision,
     /// The attempt was closed by a reconcile or refused before.
     AttemptClosed,
+    /// The fence does not work, and without it nothing is admitted.
+    Misconfigured,
 }

@@ -17,7 +17,7 @@ pub(super) struct Effects {
 
 impl Effects {
     pub(super) fn observe(&mut self, event: &Event) -> Result<(), Box<Violation>> {
-        let Event::EffectCommitted { receipt } = event else { return Ok(()) };
+        let Event::EffectCommitted { receipt, .. } = event else { return Ok(()) };
         let operation_id = &receipt.operation_id;
         let previous = self.by_intent.insert(receipt.intent_hash, operation_id.clone());
         let is_repeated =

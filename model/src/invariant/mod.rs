@@ -16,15 +16,19 @@
 //!     expires_at: Timestamp { unix_ns: 0 },
 //! };
 //! let mut monitor = Monitor::new(Default::default());
-//! monitor.observe(&Event::LeaseGranted { lease: lease.clone() }).unwrap();
-//! let violation = monitor.observe(&Event::LeaseGranted { lease }).unwrap_err();
+//! let granted = Event::LeaseGranted { lease, granted_at: Timestamp { unix_ns: 0 } };
+//! monitor.observe(&granted).unwrap();
+//! let violation = monitor.observe(&granted).unwrap_err();
 //! assert_eq!(violation.invariant, InvariantId::EpochMonotonic);
 //! ```
 
+mod approval;
 mod effect;
 mod identity;
 mod ownership;
+mod recovery;
 mod settling;
+mod state;
 
 use std::fmt;
 
@@ -71,14 +75,32 @@ invariants! {
         "No effect commits under an epoch that the authority never issued to that worker for that resource.",
     EpochMonotonic = "epoch-monotonic":
         "The epochs of a resource strictly increase.",
+    SingleHolder = "single-holder":
+        "At most one unexpired lease per resource, by the authority's time.",
     OneIntentPerOperation = "one-intent-per-operation":
         "No operation id ever names two intents: in the ledger, at dispatch, in receipts.",
+    OneOperationPerIntent = "one-operation-per-intent":
+        "No intent is given two operation ids, if the design claims that identities are stable.",
     AtMostOneEffect = "at-most-one-effect":
         "No operation, and no intent, has two effects.",
     ReceiptBindsIntent = "receipt-binds-intent":
         "Every receipt used to complete an operation names that operation, that intent and a version that exists.",
     ClaimBeforeDispatch = "claim-before-dispatch":
         "Nothing is dispatched that is not durably claimed.",
+    CollisionBlocks = "collision-blocks":
+        "After an identity collision the ledger lets nothing that it touches be dispatched or committed.",
+    UnknownStaysUnknown = "unknown-stays-unknown":
+        "Unknown leaves only by a reconcile, nothing completes without a receipt, and what counts as failed has no effect.",
+    NoLostUpdate = "no-lost-update":
+        "The state that an effect was to replace is the state that it replaced.",
+    RejectionLeavesNoTrace = "rejection-leaves-no-trace":
+        "A rejected write changes nothing.",
+    DurableEvidence = "durable-evidence":
+        "An effect and its receipt survive restart: a destination that had an effect does not deny it.",
+    ApprovalBound = "approval-bound":
+        "Every consent that is used was granted for exactly that intent, and is used for one operation.",
+    NoPayloadInEvidence = "no-payload-in-evidence":
+        "No payload appears in an event.",
     EveryOperationSettles = "every-operation-settles":
         "Once faults stop, every operation reaches committed, failed, never sent or blocked, and every request is answered.",
 }
@@ -134,6 +156,9 @@ pub struct Monitor {
     ownership: ownership::Ownership,
     identity: identity::Identity,
     effect: effect::Effects,
+    state: state::States,
+    recovery: recovery::Recovery,
+    approval: approval::Approvals,
     settling: settling::Settling,
 }
 
@@ -142,8 +167,11 @@ impl Monitor {
     pub fn new(guarantee: Guarantee) -> Self {
         Self {
             ownership: ownership::Ownership::new(guarantee),
-            identity: identity::Identity::default(),
+            identity: identity::Identity::new(guarantee),
             effect: effect::Effects::default(),
+            state: state::States::default(),
+            recovery: recovery::Recovery::default(),
+            approval: approval::Approvals::default(),
             settling: settling::Settling::default(),
         }
     }
@@ -157,7 +185,10 @@ impl Monitor {
         self.settling.observe(event);
         self.ownership.observe(event)?;
         self.identity.observe(event)?;
-        self.effect.observe(event)
+        self.effect.observe(event)?;
+        self.state.observe(event)?;
+        self.recovery.observe(event)?;
+        self.approval.observe(event)
     }
 
     /// Looks at what is left once faults have stopped and everything has had its time.

@@ -1,4 +1,5 @@
-//! Who may change a resource: no-stale-effect, no-forged-epoch, epoch-monotonic.
+//! Who may change a resource: no-stale-effect, no-forged-epoch, epoch-monotonic,
+//! single-holder.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +9,7 @@ use crate::design::guarantee::{FencedFrom, Guarantee};
 use crate::event::{Event, LeaseEnd};
 use crate::identity::WorkerId;
 use crate::invariant::{InvariantId, Subject, Violation, violation};
-use crate::lease::Epoch;
+use crate::lease::{Epoch, Lease};
 use crate::receipt::Receipt;
 use crate::resource::ResourceId;
 
@@ -20,6 +21,8 @@ struct Seen {
     fenced_below: Epoch,
     /// Epochs whose lease is over, where the design claims that this ends their effects.
     over: BTreeSet<Epoch>,
+    /// The lease that nothing has ended yet but, perhaps, the time.
+    unended: Option<Lease>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -46,7 +49,7 @@ impl Ownership {
 
     pub(super) fn observe(&mut self, event: &Event) -> Result<(), Box<Violation>> {
         match event {
-            Event::LeaseGranted { lease } => {
+            Event::LeaseGranted { lease, granted_at } => {
                 let seen = self.seen(&lease.resource);
                 if let Some((last, _)) = seen.issued.last_key_value()
                     && lease.epoch <= *last
@@ -61,13 +64,52 @@ impl Ownership {
                         explanation,
                     );
                 }
+                let overlapping =
+                    seen.unended.as_ref().filter(|earlier| earlier.expires_at > *granted_at);
+                if let Some(earlier) = overlapping {
+                    let explanation = format!(
+                        "{} got {} while the lease of {} had not ended",
+                        lease.worker,
+                        lease.resource,
+                        earlier.holder()
+                    );
+                    return violation(
+                        InvariantId::SingleHolder,
+                        about(&lease.resource),
+                        explanation,
+                    );
+                }
+                seen.unended = Some(lease.clone());
                 seen.issued.insert(lease.epoch, lease.worker.clone());
                 self.fence(&lease.resource, lease.epoch, FencedFrom::Grant);
             }
             Event::TakeoverComplete { resource, holder } => {
                 self.fence(resource, holder.epoch, FencedFrom::Ready);
             }
-            Event::LeaseEnded { resource, holder, cause } => {
+            Event::LeaseRenewed { lease } => {
+                let seen = self.seen(&lease.resource);
+                if seen.unended.as_ref().is_some_and(|held| held.epoch == lease.epoch) {
+                    seen.unended = Some(lease.clone());
+                }
+            }
+            Event::LeasesVoided { resource, below } => {
+                let seen = self.seen(resource);
+                if seen.unended.as_ref().is_some_and(|held| held.epoch < *below) {
+                    seen.unended = None;
+                }
+            }
+            Event::LeaseEnded { resource, holder, cause, asked_for } => {
+                let ends = match cause {
+                    // Whether its time was really up is judged at the next grant.
+                    LeaseEnd::Expired => false,
+                    // A release ends the lease that it is about, and no other.
+                    LeaseEnd::Released => asked_for.as_ref() == Some(holder),
+                    LeaseEnd::Revoked | LeaseEnd::TakenOver => true,
+                };
+                let seen = self.seen(resource);
+                if ends && seen.unended.as_ref().is_some_and(|held| held.epoch == holder.epoch) {
+                    seen.unended = None;
+                }
                 let is_claimed = match cause {
                     LeaseEnd::Expired => self.guarantee.expiry,
                     LeaseEnd::Revoked | LeaseEnd::Released => self.guarantee.revocation,
@@ -78,7 +120,7 @@ impl Ownership {
                     self.seen(resource).over.insert(holder.epoch);
                 }
             }
-            Event::EffectCommitted { receipt } => return self.effect(receipt),
+            Event::EffectCommitted { receipt, .. } => return self.effect(receipt),
             _ => {}
         }
         Ok(())

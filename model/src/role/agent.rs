@@ -11,7 +11,7 @@ use crate::identity::{AgentId, ApprovalId, CallId, RunId, StepId, WorkerId};
 use crate::intent::{Intent, Payload, SealedIntent, Target};
 use crate::lease::Timestamp;
 use crate::resource::ResourceVersion;
-use crate::role::{Actor, Answer, Context, Delay, Message, Output, Role, Signal};
+use crate::role::{Actor, Answer, Consent, Context, Delay, Message, Output, Role, Signal};
 
 /// One effect that an agent is to bring about.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -28,6 +28,8 @@ pub struct Task {
     pub approval_id: ApprovalId,
     /// Whether it replaces the state that the agent saw, or depends on none.
     pub is_conditional: bool,
+    /// Whether the consent was given for this effect, or for another one.
+    pub is_approved: bool,
 }
 
 /// What an agent keeps of one of its tasks.
@@ -114,6 +116,12 @@ impl Agent {
             policy_version: self.brief.policy_version.clone(),
         };
         let intent = intent.seal().expect("the destination's versions are below 2^53");
+        if task.is_approved {
+            out.events.push(Event::ApprovalGranted {
+                approval_id: task.approval_id.clone(),
+                intent_hash: intent.hash(),
+            });
+        }
         out.events.push(Event::IntentRequested {
             intent_hash: intent.hash(),
             resource: intent.record().target.resource_id(),
@@ -136,13 +144,31 @@ impl Agent {
                     "{}-call-{index}-{}",
                     self.brief.id, progress.requests
                 )),
+                request_number: progress.requests,
                 asked_at: progress.asked_at,
+                consent: self.consent(index, &progress.intent),
                 intent: progress.intent.clone(),
                 payload: self.brief.tasks[index].payload.clone(),
             },
         );
         out.arm(Delay::AgentTimeout, Signal::TaskTimeout(index, progress.requests));
         self.keep(index, progress, out);
+    }
+
+    /// The consent that the agent shows: the one that it was given, or one that somebody was
+    /// given for another effect.
+    fn consent(&self, index: usize, intent: &SealedIntent) -> Consent {
+        let task = &self.brief.tasks[index];
+        let mut given_for = intent.record().clone();
+        if !task.is_approved {
+            given_for.method.push_str(", as approved");
+        }
+        let given_for = given_for.seal().expect("the intent could be sealed");
+        Consent {
+            approval_id: task.approval_id.clone(),
+            intent_hash: given_for.hash(),
+            request_number: 1,
+        }
     }
 
     fn read(&self, index: usize, out: &mut Out) {
@@ -171,7 +197,7 @@ impl Role for Agent {
 
     fn receive(&mut self, context: Context<'_>, from: Actor, message: Message, out: &mut Out) {
         match (from, message) {
-            (Actor::Destination, Message::State { resource, version }) => {
+            (Actor::Destination, Message::State { resource, version, .. }) => {
                 for index in 0..self.brief.tasks.len() {
                     let is_waiting = self.progress[index].is_none()
                         && self.brief.tasks[index].target.resource_id() == resource;
@@ -187,10 +213,11 @@ impl Role for Agent {
                 let Some(index) = found else { return };
                 let Some(mut progress) = self.progress[index].clone() else { return };
                 let is_evident = match &answer {
-                    Answer::Committed(receipt) => {
+                    Answer::Committed(Some(receipt)) => {
                         receipt.intent_hash == intent_hash
-                            || !context.design.identity.on_mismatch.compares()
+                            || !context.design.identity.compares_hashes()
                     }
+                    Answer::Committed(None) => context.design.completes_without_receipt(),
                     Answer::Failed | Answer::Blocked => true,
                 };
                 if progress.outcome.is_some() || !is_evident {

@@ -2,23 +2,32 @@
 //!
 //! Every operation is written down before anything is dispatched. Ids are unique, and so
 //! are intents where the ledger allocates: concurrent retries of one intent converge on
-//! the id that it already has, and one id never names two intents.
+//! the id that it already has, and one id never names two intents. A consent is checked
+//! where an operation leaves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::design::approval::{BoundTo, Usage};
+use crate::design::fence::Completion;
+use crate::design::identity::{Claim, Claimed, OnMismatch, Retention};
+use crate::design::recovery::{OnTimeout, StoredOutcome};
 use crate::event::{Event, OperationStatus};
-use crate::identity::{AttemptId, OperationId};
+use crate::identity::{ApprovalId, AttemptId, OperationId, WorkerId};
 use crate::intent::{IntentHash, SealedIntent};
 use crate::receipt::{CollisionDecision, CollisionReceipt, Receipt};
-use crate::role::{Actor, Context, EntryView, Message, Output, Role, Signal};
+use crate::role::{Actor, Consent, Context, Delay, EntryView, Message, Output, Role, Signal};
 
 /// What the ledger keeps of one operation.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Entry {
     /// The intent, with its canonical bytes: they are compared along with the hash.
     pub intent: SealedIntent,
+    /// The consent that came with it.
+    pub consent: Consent,
+    /// The number of the request with which it came.
+    pub request_number: u32,
     /// Where the operation is in its life.
     pub status: OperationStatus,
     /// The latest try; `AttemptId(0)` before the first.
@@ -29,16 +38,34 @@ pub struct Entry {
     pub collision: Option<CollisionReceipt>,
 }
 
-/// What the ledger keeps: one operation's entry.
-pub type Record = (OperationId, Entry);
+/// What the ledger keeps.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Record {
+    /// One operation's entry; `None` once it is forgotten.
+    Entry(OperationId, Option<Entry>),
+    /// A consent has been used for an operation.
+    Used(ApprovalId, OperationId),
+}
+
+/// A claim, as it arrives.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+struct Proposal {
+    intent: SealedIntent,
+    proposal: Option<OperationId>,
+    consent: Consent,
+    request_number: u32,
+}
 
 /// The ledger's state.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Ledger {
     entries: BTreeMap<OperationId, Entry>,
-    /// The operations of each intent, in the order of their claims.
-    operations: BTreeMap<IntentHash, Vec<OperationId>>,
+    used: BTreeSet<(ApprovalId, OperationId)>,
+    /// Claims whose look-up has found nothing and whose insertion comes later.
+    inserting: BTreeMap<(IntentHash, WorkerId), Proposal>,
 }
+
+type Out = Output<Record>;
 
 impl Ledger {
     /// A ledger without entries.
@@ -51,24 +78,25 @@ impl Ledger {
         self.entries.get(operation_id)
     }
 
+    /// Whether a claim by this worker has been looked up in vain and is to be inserted.
+    pub fn is_inserting(&self, intent_hash: IntentHash, worker: &WorkerId) -> bool {
+        self.inserting.contains_key(&(intent_hash, worker.clone()))
+    }
+
     /// Every operation with its entry, in the order of their ids.
     pub fn entries(&self) -> impl Iterator<Item = (&OperationId, &Entry)> {
         self.entries.iter()
     }
 
-    fn keep(&mut self, operation_id: OperationId, entry: Entry, output: &mut Output<Record>) {
-        output.records.push((operation_id.clone(), entry.clone()));
-        self.load((operation_id, entry));
+    fn keep(&mut self, record: Record, out: &mut Out) {
+        out.records.push(record.clone());
+        self.load(record);
     }
 
-    fn show(
-        &self,
-        to: Actor,
-        intent_hash: IntentHash,
-        operation_id: &OperationId,
-        output: &mut Output<Record>,
-    ) {
-        let Some(entry) = self.entries.get(operation_id) else { return };
+    fn show(&self, to: Actor, intent_hash: IntentHash, operation_id: &OperationId, out: &mut Out) {
+        let Some(entry) = self.entries.get(operation_id) else {
+            return out.send(to, Message::NotFound { intent_hash });
+        };
         let entry = EntryView {
             operation_id: operation_id.clone(),
             intent_hash: entry.intent.hash(),
@@ -76,7 +104,7 @@ impl Ledger {
             attempt_id: entry.attempt_id,
             receipt: entry.receipt.clone(),
         };
-        output.send(to, Message::Entry { intent_hash, entry });
+        out.send(to, Message::Entry { intent_hash, entry });
     }
 
     /// Moves an operation to a status and keeps that.
@@ -85,58 +113,73 @@ impl Ledger {
         operation_id: &OperationId,
         to: OperationStatus,
         change: impl FnOnce(&mut Entry),
-        output: &mut Output<Record>,
+        out: &mut Out,
     ) {
         let Some(mut entry) = self.entries.get(operation_id).cloned() else { return };
         let from = entry.status;
         entry.status = to;
         change(&mut entry);
         if from != to {
-            output.events.push(Event::StatusChanged {
-                operation_id: operation_id.clone(),
-                from,
-                to,
-            });
+            out.events.push(Event::StatusChanged { operation_id: operation_id.clone(), from, to });
         }
-        self.keep(operation_id.clone(), entry, output);
+        self.keep(Record::Entry(operation_id.clone(), Some(entry)), out);
     }
 
-    fn claim(
-        &mut self,
-        context: Context<'_>,
-        from: Actor,
-        intent: SealedIntent,
-        proposal: Option<OperationId>,
-        output: &mut Output<Record>,
-    ) {
-        let intent_hash = intent.hash();
-        let known = match &proposal {
+    /// The operation that this intent already is, as far as identities go.
+    fn find(&self, context: Context<'_>, intent: &SealedIntent) -> Option<&OperationId> {
+        let binds = context.design.identity.binds;
+        let is_same = |entry: &Entry| {
+            if binds.is_everything() {
+                entry.intent == *intent
+            } else {
+                binds.is_same(entry.intent.record(), intent.record())
+            }
+        };
+        self.entries.iter().find(|(_, entry)| is_same(entry)).map(|(id, _)| id)
+    }
+
+    fn claim(&mut self, context: Context<'_>, worker: WorkerId, claim: Proposal, out: &mut Out) {
+        let intent_hash = claim.intent.hash();
+        let known = match &claim.proposal {
             Some(proposed) => self.entries.contains_key(proposed).then(|| proposed.clone()),
-            None => self.operations.get(&intent_hash).and_then(|ids| ids.first()).cloned(),
+            None => self.find(context, &claim.intent).cloned(),
         };
-        let Some(operation_id) = known else {
-            let operation_id = proposal.unwrap_or_else(|| self.fresh_id(context.entropy));
-            output.events.push(Event::OperationClaimed {
-                operation_id: operation_id.clone(),
-                intent_hash,
-                resource: intent.record().target.resource_id(),
-            });
-            let entry = Entry {
-                intent,
-                status: OperationStatus::Prepared,
-                attempt_id: AttemptId::default(),
-                receipt: None,
-                collision: None,
-            };
-            self.keep(operation_id.clone(), entry, output);
-            return self.show(from, intent_hash, &operation_id, output);
-        };
-        if context.design.identity.on_mismatch.compares()
-            && self.entries[&operation_id].intent != intent
-        {
-            self.collide(&operation_id, &intent, output);
+        let from = Actor::Worker(worker.clone());
+        match (known, context.design.identity.claim) {
+            (Some(operation_id), _) => {
+                self.compare(context, &operation_id, &claim, out);
+                self.show(from, intent_hash, &operation_id, out);
+            }
+            (None, Claim::UniqueInsert) => {
+                let operation_id = self.insert(context, claim, out);
+                self.show(from, intent_hash, &operation_id, out);
+            }
+            (None, Claim::LookupThenInsert) => {
+                out.arm(Delay::Insertion, Signal::Insert(intent_hash, worker.clone()));
+                self.inserting.insert((intent_hash, worker), claim);
+            }
         }
-        self.show(from, intent_hash, &operation_id, output);
+    }
+
+    fn insert(&mut self, context: Context<'_>, claim: Proposal, out: &mut Out) -> OperationId {
+        let Proposal { intent, proposal, consent, request_number } = claim;
+        let operation_id = proposal.unwrap_or_else(|| self.fresh_id(context.entropy));
+        out.events.push(Event::OperationClaimed {
+            operation_id: operation_id.clone(),
+            intent_hash: intent.hash(),
+            resource: intent.record().target.resource_id(),
+        });
+        let entry = Entry {
+            intent,
+            consent,
+            request_number,
+            status: OperationStatus::Prepared,
+            attempt_id: AttemptId::default(),
+            receipt: None,
+            collision: None,
+        };
+        self.keep(Record::Entry(operation_id.clone(), Some(entry)), out);
+        operation_id
     }
 
     /// An id that no entry has. Randomness makes a clash unlikely, this look makes it
@@ -152,73 +195,185 @@ impl Ledger {
         }
     }
 
+    /// A known id has come with a claim: is it the same intent?
+    fn compare(
+        &mut self,
+        context: Context<'_>,
+        operation_id: &OperationId,
+        claim: &Proposal,
+        out: &mut Out,
+    ) {
+        let identity = context.design.identity;
+        let first = &self.entries[operation_id].intent;
+        let is_same = if identity.binds.is_everything() {
+            *first == claim.intent
+        } else {
+            identity.binds.is_same(first.record(), claim.intent.record())
+        };
+        match identity.on_mismatch {
+            _ if is_same => {}
+            OnMismatch::ReturnStored => {}
+            OnMismatch::NewestWins => {
+                let Proposal { intent, consent, request_number, .. } = claim.clone();
+                let entry =
+                    Entry { intent, consent, request_number, ..self.entries[operation_id].clone() };
+                self.keep(Record::Entry(operation_id.clone(), Some(entry)), out);
+            }
+            OnMismatch::Block | OnMismatch::RecordOnly => {
+                let blocks = identity.on_mismatch == OnMismatch::Block;
+                self.collide(operation_id, &claim.intent, blocks, out);
+            }
+        }
+    }
+
     /// One id, two intents: nothing under this id can be trusted any more.
     fn collide(
         &mut self,
         operation_id: &OperationId,
         second: &SealedIntent,
-        output: &mut Output<Record>,
+        blocks: bool,
+        out: &mut Out,
     ) {
-        let first = &self.entries[operation_id].intent;
+        let entry = &self.entries[operation_id];
+        let first = &entry.intent;
         let receipt = CollisionReceipt {
             conflicting_operation_id: operation_id.clone(),
             first_intent_hash: first.hash(),
             second_intent_hash: second.hash(),
             first_target: first.record().target.resource_id(),
             second_target: second.record().target.resource_id(),
-            dispatch_blocked: true,
+            dispatch_blocked: blocks,
             decision: CollisionDecision::HumanReviewRequired,
         };
-        if self.entries[operation_id].collision.as_ref() == Some(&receipt) {
+        if entry.collision.as_ref() == Some(&receipt) {
             return;
         }
-        output.events.push(Event::IdentityCollision { receipt: receipt.clone() });
-        self.transition(
-            operation_id,
-            OperationStatus::Blocked,
-            |entry| entry.collision = Some(receipt),
-            output,
-        );
+        let status = if blocks { OperationStatus::Blocked } else { entry.status };
+        out.events.push(Event::IdentityCollision { receipt: receipt.clone() });
+        self.transition(operation_id, status, |entry| entry.collision = Some(receipt), out);
+    }
+
+    /// Whether an operation may leave under the consent that came with it.
+    fn is_approved(&self, context: Context<'_>, operation_id: &OperationId, entry: &Entry) -> bool {
+        let settings = context.design.approval;
+        let consent = &entry.consent;
+        let is_bound = match settings.bound_to {
+            BoundTo::IntentHash => consent.intent_hash == entry.intent.hash(),
+            BoundTo::RequestId => consent.request_number == entry.request_number,
+            BoundTo::Nothing => true,
+        };
+        let is_unused =
+            !self.used.iter().any(|(used, by)| *used == consent.approval_id && by != operation_id);
+        is_bound && (is_unused || settings.usage == Usage::Repeated)
     }
 
     fn dispatch(
         &mut self,
         context: Context<'_>,
         from: Actor,
-        operation_id: &OperationId,
-        intent_hash: IntentHash,
+        (operation_id, intent_hash): (&OperationId, IntentHash),
         after: AttemptId,
-        output: &mut Output<Record>,
+        out: &mut Out,
     ) {
-        let Some(entry) = self.entries.get(operation_id) else { return };
+        let Some(entry) = self.entries.get(operation_id) else {
+            return out.send(from, Message::NotFound { intent_hash });
+        };
         let is_same =
-            entry.intent.hash() == intent_hash || !context.design.identity.on_mismatch.compares();
-        let may_leave =
-            matches!(entry.status, OperationStatus::Prepared | OperationStatus::FailedBeforeEffect);
+            entry.intent.hash() == intent_hash || !context.design.identity.compares_hashes();
+        let may_leave = match entry.status {
+            OperationStatus::Prepared | OperationStatus::FailedBeforeEffect => true,
+            OperationStatus::Dispatched | OperationStatus::Unknown => {
+                context.design.recovery.on_timeout == OnTimeout::RetryBlindly
+            }
+            OperationStatus::Committed | OperationStatus::NeverSent | OperationStatus::Blocked => {
+                false
+            }
+        };
         if !is_same || !may_leave || entry.attempt_id != after {
-            return self.show(from, intent_hash, operation_id, output);
+            return self.show(from, intent_hash, operation_id, out);
+        }
+        if !self.is_approved(context, operation_id, entry) {
+            self.transition(operation_id, OperationStatus::Blocked, |_| (), out);
+            return self.show(from, intent_hash, operation_id, out);
+        }
+        let approval_id = entry.consent.approval_id.clone();
+        if !self.used.contains(&(approval_id.clone(), operation_id.clone())) {
+            out.events.push(Event::ApprovalUsed {
+                approval_id: approval_id.clone(),
+                operation_id: operation_id.clone(),
+                intent_hash: entry.intent.hash(),
+            });
+            self.keep(Record::Used(approval_id, operation_id.clone()), out);
         }
         let attempt_id = after.next();
-        self.transition(
-            operation_id,
-            OperationStatus::Dispatched,
-            |entry| entry.attempt_id = attempt_id,
-            output,
-        );
+        let status = OperationStatus::Dispatched;
+        self.transition(operation_id, status, |entry| entry.attempt_id = attempt_id, out);
         let operation_id = operation_id.clone();
-        output.send(from, Message::MayDispatch { operation_id, intent_hash, attempt_id });
+        out.send(from, Message::MayDispatch { operation_id, intent_hash, attempt_id });
     }
 
     /// Whether the latest try's fate may move an operation from one status to another.
-    fn may_settle(from: OperationStatus, to: OperationStatus) -> bool {
+    fn may_settle(context: Context<'_>, from: OperationStatus, to: OperationStatus) -> bool {
         use OperationStatus::{
             Blocked, Committed, Dispatched, FailedBeforeEffect, NeverSent, Prepared, Unknown,
         };
         match from {
+            // Where claims follow effects, an entry begins with its effect.
+            Prepared if context.design.identity.claimed == Claimed::AfterEffect => true,
             Prepared => matches!(to, NeverSent | Blocked),
             Dispatched => matches!(to, Committed | FailedBeforeEffect | Unknown | Blocked),
             Unknown => matches!(to, Committed | FailedBeforeEffect | Blocked),
-            Committed | FailedBeforeEffect | NeverSent | Blocked => false,
+            // A late answer to an earlier try is news, where tries are not told apart.
+            FailedBeforeEffect => {
+                context.design.fence.completion == Completion::ByOperationIdOnly && to == Committed
+            }
+            Committed | NeverSent | Blocked => false,
+        }
+    }
+
+    fn settle(
+        &mut self,
+        context: Context<'_>,
+        operation_id: &OperationId,
+        (attempt_id, status): (AttemptId, OperationStatus),
+        receipt: Option<Receipt>,
+        out: &mut Out,
+    ) {
+        let Some(entry) = self.entries.get(operation_id) else { return };
+        let is_evident = match &receipt {
+            Some(receipt) => {
+                receipt.binds(operation_id, entry.intent.hash())
+                    || !context.design.identity.compares_hashes()
+            }
+            None => {
+                status != OperationStatus::Committed || context.design.completes_without_receipt()
+            }
+        };
+        // The fate of an earlier try says nothing about a later one.
+        let is_latest = entry.attempt_id == attempt_id
+            || context.design.fence.completion == Completion::ByOperationIdOnly
+            || context.design.identity.claimed == Claimed::AfterEffect;
+        if !is_evident || !is_latest || !Self::may_settle(context, entry.status, status) {
+            return;
+        }
+        let is_forgotten = context.design.recovery.stored_outcome == StoredOutcome::SuccessOnly
+            && matches!(status, OperationStatus::Unknown | OperationStatus::FailedBeforeEffect);
+        self.transition(operation_id, status, |entry| entry.receipt = receipt, out);
+        if is_forgotten {
+            self.keep(Record::Entry(operation_id.clone(), None), out);
+        }
+    }
+
+    fn forget(&mut self, context: Context<'_>, operation_id: &OperationId, out: &mut Out) {
+        match context.design.identity.retention {
+            Retention::LongerThanRetries => {}
+            Retention::ShorterThenNew if self.entries.contains_key(operation_id) => {
+                self.keep(Record::Entry(operation_id.clone(), None), out);
+            }
+            Retention::ShorterThenNew => {}
+            Retention::ShorterThenRefuse => {
+                self.transition(operation_id, OperationStatus::Blocked, |_| (), out);
+            }
         }
     }
 }
@@ -226,51 +381,60 @@ impl Ledger {
 impl Role for Ledger {
     type Record = Record;
 
-    fn load(&mut self, (operation_id, entry): Record) {
-        let operations = self.operations.entry(entry.intent.hash()).or_default();
-        if !operations.contains(&operation_id) {
-            operations.push(operation_id.clone());
+    fn load(&mut self, record: Record) {
+        match record {
+            Record::Entry(operation_id, Some(entry)) => {
+                self.entries.insert(operation_id, entry);
+            }
+            Record::Entry(operation_id, None) => {
+                self.entries.remove(&operation_id);
+            }
+            Record::Used(approval_id, operation_id) => {
+                self.used.insert((approval_id, operation_id));
+            }
         }
-        self.entries.insert(operation_id, entry);
     }
 
-    fn resume(&mut self, _: Context<'_>, _: &mut Output<Record>) {}
+    fn resume(&mut self, _: Context<'_>, _: &mut Out) {}
 
-    fn receive(
-        &mut self,
-        context: Context<'_>,
-        from: Actor,
-        message: Message,
-        output: &mut Output<Record>,
-    ) {
-        match message {
-            Message::Claim { intent, proposal } => {
-                self.claim(context, from, intent, proposal, output);
+    fn receive(&mut self, context: Context<'_>, from: Actor, message: Message, out: &mut Out) {
+        match (from, message) {
+            (
+                Actor::Worker(worker),
+                Message::Claim { intent, proposal, consent, request_number },
+            ) => {
+                let claim = Proposal { intent, proposal, consent, request_number };
+                self.claim(context, worker, claim, out);
             }
-            Message::Dispatch { operation_id, intent_hash, after } => {
-                self.dispatch(context, from, &operation_id, intent_hash, after, output);
-            }
-            Message::Settle { operation_id, intent_hash, attempt_id, status, receipt } => {
-                let Some(entry) = self.entries.get(&operation_id) else { return };
-                let is_evident = match &receipt {
-                    Some(receipt) => {
-                        receipt.binds(&operation_id, entry.intent.hash())
-                            || !context.design.identity.on_mismatch.compares()
-                    }
-                    None => status != OperationStatus::Committed,
-                };
-                // The fate of an earlier try says nothing about a later one.
-                if is_evident
-                    && entry.attempt_id == attempt_id
-                    && Self::may_settle(entry.status, status)
-                {
-                    self.transition(&operation_id, status, |entry| entry.receipt = receipt, output);
+            (from, Message::LookUp { intent_hash }) => {
+                let found =
+                    self.entries.iter().find(|(_, entry)| entry.intent.hash() == intent_hash);
+                match found.map(|(id, _)| id.clone()) {
+                    Some(operation_id) => self.show(from, intent_hash, &operation_id, out),
+                    None => out.send(from, Message::NotFound { intent_hash }),
                 }
-                self.show(from, intent_hash, &operation_id, output);
+            }
+            (from, Message::Dispatch { operation_id, intent_hash, after }) => {
+                self.dispatch(context, from, (&operation_id, intent_hash), after, out);
+            }
+            (from, Message::Settle { operation_id, intent_hash, attempt_id, status, receipt }) => {
+                self.settle(context, &operation_id, (attempt_id, status), receipt, out);
+                self.show(from, intent_hash, &operation_id, out);
             }
             _ => {}
         }
     }
 
-    fn signal(&mut self, _: Context<'_>, _: Signal, _: &mut Output<Record>) {}
+    fn signal(&mut self, context: Context<'_>, signal: Signal, out: &mut Out) {
+        match signal {
+            Signal::Insert(intent_hash, worker) => {
+                if let Some(claim) = self.inserting.remove(&(intent_hash, worker.clone())) {
+                    let operation_id = self.insert(context, claim, out);
+                    self.show(Actor::Worker(worker), intent_hash, &operation_id, out);
+                }
+            }
+            Signal::Forget(operation_id) => self.forget(context, &operation_id, out),
+            _ => {}
+        }
+    }
 }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::envelope::Envelope;
 use crate::event::{OperationStatus, Outcome, Rejection};
-use crate::identity::{AgentId, AttemptId, CallId, OperationId, WorkerId};
-use crate::intent::{IntentHash, Payload, SealedIntent};
+use crate::identity::{AgentId, ApprovalId, AttemptId, CallId, OperationId, WorkerId};
+use crate::intent::{IntentHash, Payload, PayloadHash, SealedIntent};
 use crate::lease::{Epoch, Holder, Lease, Timestamp};
 use crate::receipt::Receipt;
 use crate::resource::{ResourceId, ResourceVersion};
@@ -49,11 +49,25 @@ impl fmt::Display for Actor {
     }
 }
 
+/// A consent as an agent shows it: which one, and what it was given for.
+///
+/// Whoever gives consents signs them, so this says what was really consented to, whatever
+/// it is shown for.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Consent {
+    /// The consent.
+    pub approval_id: ApprovalId,
+    /// The intent it was given for.
+    pub intent_hash: IntentHash,
+    /// The number of the request it was given for.
+    pub request_number: u32,
+}
+
 /// How a worker answers an agent.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub enum Answer {
-    /// The effect is there, and here is the evidence.
-    Committed(Receipt),
+    /// The effect is there. A design that needs no evidence to say so has none here.
+    Committed(Option<Receipt>),
     /// There was no effect and there will be none.
     Failed,
     /// A person has to decide.
@@ -123,14 +137,20 @@ messages! {
         resource: ResourceId,
         /// Its state.
         version: ResourceVersion,
+        /// What was written last, by hash.
+        value: Option<PayloadHash>,
     } = "state",
 
     /// Agent to worker: have this effect.
     Perform {
         /// This request; a repeated one has another.
         call_id: CallId,
+        /// The number of this request, unique among those that this agent waits for.
+        request_number: u32,
         /// When the agent first wanted the effect, by its own clock.
         asked_at: Timestamp,
+        /// The consent that the agent shows.
+        consent: Consent,
         /// The effect.
         intent: SealedIntent,
         /// What to write.
@@ -148,6 +168,10 @@ messages! {
     Acquire {
         /// The resource.
         resource: ResourceId,
+        /// What time it is, by the worker's clock.
+        at: Timestamp,
+        /// Whether the worker was denied before, and holds that it has waited long enough.
+        insists: bool,
     } = "acquire",
     /// Authority to worker: you may, from now on.
     Ready {
@@ -165,6 +189,8 @@ messages! {
         resource: ResourceId,
         /// The epoch that is held.
         epoch: Epoch,
+        /// What time it is, by the worker's clock.
+        at: Timestamp,
     } = "renew",
     /// Worker to authority: I do not need it any more.
     Release {
@@ -173,19 +199,19 @@ messages! {
         /// The epoch that was held.
         epoch: Epoch,
     } = "release",
-    /// Worker to authority: do I still hold it?
+    /// Worker or destination to authority: is this still the holder?
     Confirm {
         /// The resource.
         resource: ResourceId,
-        /// The epoch in question.
-        epoch: Epoch,
+        /// The holder in question.
+        holder: Holder,
     } = "confirm",
-    /// Authority to worker: you do, or you do not.
+    /// Authority: it is, or it is not.
     Confirmed {
         /// The resource.
         resource: ResourceId,
-        /// The epoch in question.
-        epoch: Epoch,
+        /// The holder in question.
+        holder: Holder,
         /// Whether it is the current one.
         is_current: bool,
     } = "confirmed",
@@ -237,7 +263,21 @@ messages! {
         intent: SealedIntent,
         /// The id that the caller brings along, where the ledger does not allocate.
         proposal: Option<OperationId>,
+        /// The consent that came with the request.
+        consent: Consent,
+        /// The number of the request.
+        request_number: u32,
     } = "claim",
+    /// Worker to ledger: is this intent known? Asked where a claim follows its effect.
+    LookUp {
+        /// The intent.
+        intent_hash: IntentHash,
+    } = "look-up",
+    /// Ledger to worker: it is not.
+    NotFound {
+        /// The intent.
+        intent_hash: IntentHash,
+    } = "not-found",
     /// Worker to ledger: the next try is about to leave.
     Dispatch {
         /// The operation.

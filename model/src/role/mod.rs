@@ -7,6 +7,7 @@
 //! checked is the code that runs.
 //!
 //! * [`authority`]: who may act on a resource, under which epoch, until when.
+//! * [`co_located`]: authority and destination in one store.
 //! * [`destination`]: owns the resources; decides and mutates in one step.
 //! * [`ledger`]: which operation id names which intent, and what became of it.
 //! * [`worker`]: performs operations for agents.
@@ -16,6 +17,7 @@
 
 pub mod agent;
 pub mod authority;
+pub mod co_located;
 pub mod destination;
 pub mod ledger;
 pub mod message;
@@ -29,10 +31,11 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use message::{Actor, Answer, EntryView, Message};
+pub use message::{Actor, Answer, Consent, EntryView, Message};
 
 use crate::design::Design;
 use crate::event::Event;
+use crate::identity::{AttemptId, OperationId, WorkerId};
 use crate::intent::IntentHash;
 use crate::lease::{Epoch, Timestamp};
 use crate::resource::ResourceId;
@@ -56,6 +59,9 @@ pub struct Context<'a> {
 pub struct Output<R> {
     /// Records to keep durably before anything else happens.
     pub records: Vec<R>,
+    /// Records to keep only after everything else has happened: a crash in between loses
+    /// them.
+    pub late_records: Vec<R>,
     /// Facts that are now true.
     pub events: Vec<Event>,
     /// Messages to send.
@@ -67,7 +73,13 @@ pub struct Output<R> {
 
 impl<R> Default for Output<R> {
     fn default() -> Self {
-        Self { records: Vec::new(), events: Vec::new(), sends: Vec::new(), timers: Vec::new() }
+        Self {
+            records: Vec::new(),
+            late_records: Vec::new(),
+            events: Vec::new(),
+            sends: Vec::new(),
+            timers: Vec::new(),
+        }
     }
 }
 
@@ -98,6 +110,10 @@ pub enum Delay {
     AgentTimeout,
     /// Until a lease that nobody uses is given back.
     Idle,
+    /// Until a mutation that was let in has its effect.
+    Effect,
+    /// Until a look-up that found nothing is followed by its insertion.
+    Insertion,
 }
 
 /// What reaches a role beside messages: its own timers, and stimuli from outside.
@@ -109,6 +125,21 @@ pub enum Signal {
     FenceResend(ResourceId, Epoch),
     /// To the authority: take this lease back, whoever holds it.
     Revoke(ResourceId),
+    /// To the authority: you were restored from a backup, for the so-many-th time. The count
+    /// is kept where no restore can reach it.
+    Restored(u32),
+    /// To the destination: let the mutation of this try have its effect.
+    Effect(OperationId, AttemptId),
+    /// To the destination: somebody has deleted this resource and made it anew.
+    Recreate(ResourceId),
+    /// To the destination: your fence is misconfigured from now on.
+    Misconfigure,
+    /// To ledger and destination: this operation is older than what is remembered.
+    Forget(OperationId),
+    /// To the ledger: insert what a look-up by this worker has not found.
+    Insert(IntentHash, WorkerId),
+    /// To a worker: by its own clock, the term of this lease is over.
+    LeaseLapsed(ResourceId, Epoch),
     /// To a worker: this job may be stuck at this stage.
     JobTimeout(IntentHash, worker::Stage),
     /// To a worker: this lease should be renewed.
@@ -116,7 +147,7 @@ pub enum Signal {
     /// To a worker: nobody may need this lease any more.
     LeaseIdle(ResourceId, Epoch),
     /// To the supervisor, from its failure detector: this worker does not answer.
-    Suspect(crate::identity::WorkerId),
+    Suspect(WorkerId),
     /// To an agent: begin with the n-th of its tasks.
     Begin(usize),
     /// To an agent: the n-th task, after so many requests, may need another.

@@ -11,6 +11,7 @@ use crate::lease::Epoch;
 use crate::resource::ResourceId;
 use crate::role::agent::Agent;
 use crate::role::authority::{Authority, Phase, Tenure};
+use crate::role::co_located::CoLocated;
 use crate::role::destination::Destination;
 use crate::role::ledger::Ledger;
 use crate::role::supervisor::Supervisor;
@@ -30,8 +31,10 @@ impl Relevance for Worker {
             Signal::JobTimeout(key, stage) => {
                 self.jobs.get(key).is_none_or(|job| job.stage != *stage)
             }
-            // Taking a lease up arms both.
-            Signal::RenewalDue(resource, epoch) | Signal::LeaseIdle(resource, epoch) => {
+            // Taking a lease up arms them.
+            Signal::RenewalDue(resource, epoch)
+            | Signal::LeaseLapsed(resource, epoch)
+            | Signal::LeaseIdle(resource, epoch) => {
                 self.holdings.get(resource).is_none_or(|holding| holding.lease.epoch != *epoch)
             }
             _ => true,
@@ -48,10 +51,11 @@ impl Relevance for Authority {
                 Phase::Installing(lease) | Phase::Held(lease) if lease.epoch == *epoch
             ),
             // Pushing a fence arms the repetition.
-            Signal::FenceResend(resource, epoch) => !matches!(
-                self.tenure(resource).phase,
-                Phase::Installing(lease) | Phase::Ending(lease, _) if lease.epoch == *epoch
-            ),
+            Signal::FenceResend(resource, epoch) => match self.tenure(resource).phase {
+                Phase::Installing(lease) | Phase::Ending(lease, ..) => lease.epoch != *epoch,
+                Phase::Voiding => false,
+                Phase::Free | Phase::Held(_) => true,
+            },
             _ => true,
         }
     }
@@ -85,14 +89,28 @@ impl Relevance for Supervisor {
 }
 
 impl Relevance for Ledger {
-    fn is_out_of_date(&self, _: &Signal) -> bool {
-        true
+    fn is_out_of_date(&self, signal: &Signal) -> bool {
+        match signal {
+            // A look-up that finds nothing arms it.
+            Signal::Insert(intent_hash, worker) => !self.is_inserting(*intent_hash, worker),
+            _ => true,
+        }
     }
 }
 
 impl Relevance for Destination {
-    fn is_out_of_date(&self, _: &Signal) -> bool {
-        true
+    fn is_out_of_date(&self, signal: &Signal) -> bool {
+        match signal {
+            // Letting a mutation in arms it.
+            Signal::Effect(operation_id, attempt_id) => !self.is_inside(operation_id, *attempt_id),
+            _ => true,
+        }
+    }
+}
+
+impl Relevance for CoLocated {
+    fn is_out_of_date(&self, signal: &Signal) -> bool {
+        self.authority.is_out_of_date(signal) && self.destination.is_out_of_date(signal)
     }
 }
 
@@ -173,6 +191,7 @@ impl Worker {
             }
             Stage::Acquiring
             | Stage::Reading
+            | Stage::LookingUp
             | Stage::Claiming
             | Stage::Marking(_)
             | Stage::Settling(..) => None,
@@ -203,12 +222,12 @@ impl Ledger {
 impl Destination {
     /// Whether this operation has had its effect.
     pub fn has_effect(&self, operation_id: &OperationId) -> bool {
-        self.traces.get(operation_id).is_some_and(|trace| trace.receipt.is_some())
+        self.remembered(operation_id).is_some_and(|trace| trace.receipt.is_some())
     }
 
     /// Whether this try can have no effect any more.
     pub fn has_closed(&self, operation_id: &OperationId, attempt_id: AttemptId) -> bool {
-        self.traces.get(operation_id).is_some_and(|trace| trace.closed >= attempt_id)
+        self.remembered(operation_id).is_some_and(|trace| trace.closed >= attempt_id)
     }
 }
 
@@ -216,10 +235,10 @@ impl Authority {
     /// The epoch of the lease that is granted and not about to end, and the highest epoch
     /// that was ever issued.
     pub fn epochs(&self, resource: &ResourceId) -> (Option<Epoch>, Epoch) {
-        let Tenure { phase, last_epoch } = self.tenure(resource);
+        let Tenure { phase, last_epoch, .. } = self.tenure(resource);
         match phase {
             Phase::Installing(lease) | Phase::Held(lease) => (Some(lease.epoch), last_epoch),
-            Phase::Free | Phase::Ending(..) => (None, last_epoch),
+            Phase::Free | Phase::Ending(..) | Phase::Voiding => (None, last_epoch),
         }
     }
 
@@ -232,11 +251,12 @@ impl Authority {
 
     /// Whether the destination's word about its fence can have no consequence any more.
     pub fn has_done_with(&self, resource: &ResourceId, epoch: Epoch, sealed: bool) -> bool {
-        let Tenure { phase, last_epoch } = self.tenure(resource);
+        let Tenure { phase, last_epoch, .. } = self.tenure(resource);
         let is_awaited = match phase {
             Phase::Installing(lease) => lease.epoch <= epoch,
             // It could be about to end.
-            Phase::Held(lease) | Phase::Ending(lease, _) => (lease.epoch, true) <= (epoch, sealed),
+            Phase::Held(lease) | Phase::Ending(lease, ..) => (lease.epoch, true) <= (epoch, sealed),
+            Phase::Voiding => true,
             Phase::Free => false,
         };
         !is_awaited && epoch <= last_epoch

@@ -38,6 +38,7 @@ pub(crate) fn task(step: &str, resource: &str) -> Task {
         payload: Payload::new(format!("payload of {step}")),
         approval_id: format!("approval-{step}").as_str().into(),
         is_conditional: true,
+        is_approved: true,
     }
 }
 
@@ -132,15 +133,29 @@ impl Cluster {
     /// be held back, until none is left. Gives what was held back.
     pub(crate) fn flow_except(&mut self, is_held: impl Fn(&Mail) -> bool) -> Vec<Mail> {
         let mut held = Vec::new();
-        while let Some(mail) = self.mail.pop_front() {
-            if is_held(&mail) {
-                held.push(mail);
-            } else {
-                let (from, to, message) = mail;
-                self.deliver(from, &to, message);
+        loop {
+            while let Some(mail) = self.mail.pop_front() {
+                if is_held(&mail) {
+                    held.push(mail);
+                } else {
+                    let (from, to, message) = mail;
+                    self.deliver(from, &to, message);
+                }
+            }
+            if !self.take_inner_step() {
+                return held;
             }
         }
-        held
+    }
+
+    /// Lets one mutation that was let in have its effect, or one claim its insertion.
+    pub(crate) fn take_inner_step(&mut self) -> bool {
+        let is_inner = |delay| matches!(delay, Delay::Effect | Delay::Insertion);
+        let next = self.armed.iter().find(|(_, delay, _)| is_inner(*delay)).cloned();
+        if let Some((actor, _, signal)) = &next {
+            self.signal(actor, signal.clone());
+        }
+        next.is_some()
     }
 
     /// Lets everything arrive.

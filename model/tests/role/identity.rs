@@ -201,6 +201,9 @@ fn every_message_may_arrive_twice() {
     while let Some((from, to, message)) = cluster.mail.pop_front() {
         cluster.deliver(from.clone(), &to, message.clone());
         cluster.deliver(from, &to, message);
+        if cluster.mail.is_empty() {
+            cluster.take_inner_step();
+        }
     }
     assert_eq!(cluster.count(EventKind::EffectCommitted), 2);
     assert_eq!(cluster.outcome(1), Some(Outcome::Committed));

@@ -142,13 +142,14 @@ fn a_made_up_epoch_and_another_workers_epoch_are_rejected() {
 #[test]
 fn the_same_worker_gets_a_new_epoch_and_its_earlier_one_is_stale() {
     let (mut cluster, held) = paused_before_the_mutation();
-    cluster.deliver(worker("A"), &Actor::Authority, Message::Acquire { resource: rule() });
+    let acquire = Message::Acquire { resource: rule(), at: cluster.now, insists: false };
+    cluster.deliver(worker("A"), &Actor::Authority, acquire);
     cluster.flow_except(|(_, to, _)| *to == worker("A"));
     let epochs: Vec<_> = cluster
         .events
         .iter()
         .filter_map(|event| match event {
-            Event::LeaseGranted { lease } => Some(lease.epoch),
+            Event::LeaseGranted { lease, .. } => Some(lease.epoch),
             _ => None,
         })
         .collect();

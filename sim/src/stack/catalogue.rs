@@ -56,6 +56,7 @@ impl Effect {
             payload: Payload::new(format!("payload of task {number}")),
             approval_id: ApprovalId::new(format!("approval-{}", 552 + number)),
             is_conditional: self != Self::Invoice,
+            is_approved: true,
         }
     }
 }

@@ -23,6 +23,8 @@ pub struct Timing {
     pub agent_timeout_us: u64,
     /// When a lease that nobody uses is given back.
     pub idle_us: u64,
+    /// How long a mutation is inside the destination before it has its effect.
+    pub effect_us: u64,
     /// How often the supervisor asks whether a worker is there.
     pub heartbeat_us: u64,
     /// After how much silence it suspects one.
@@ -39,6 +41,7 @@ impl Default for Timing {
             poll_us: 90_000,
             agent_timeout_us: 900_000,
             idle_us: 400_000,
+            effect_us: 500,
             heartbeat_us: 150_000,
             suspicion_us: 400_000,
         }
@@ -61,6 +64,7 @@ impl Timing {
             Delay::Poll => self.poll_us,
             Delay::AgentTimeout => self.agent_timeout_us,
             Delay::Idle => self.idle_us,
+            Delay::Effect | Delay::Insertion => self.effect_us,
         })
     }
 }

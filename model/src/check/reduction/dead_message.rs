@@ -98,6 +98,8 @@ pub(crate) enum Kind {
     Acquire,
     /// Its refusal.
     Denied,
+    /// Anything else: no reduction concerns it.
+    Other,
 }
 
 /// What a message is, and which intent it is about.
@@ -131,6 +133,7 @@ pub(crate) fn classify(message: &Message) -> (Kind, Option<IntentHash>) {
         Message::Ready { .. } => (Kind::Ready, None),
         Message::Acquire { .. } => (Kind::Acquire, None),
         Message::Denied { .. } => (Kind::Denied, None),
+        Message::LookUp { .. } | Message::NotFound { .. } => (Kind::Other, None),
     }
 }
 
@@ -140,7 +143,7 @@ pub(crate) fn is_done_with(receiver: &Machine, message: &Message) -> bool {
     if let Some(authority) = receiver.authority() {
         return match message {
             Message::Release { resource, epoch }
-            | Message::Renew { resource, epoch }
+            | Message::Renew { resource, epoch, .. }
             | Message::TakeOver { resource, epoch, .. } => {
                 let (current, last) = authority.epochs(resource);
                 current != Some(*epoch) && *epoch <= last

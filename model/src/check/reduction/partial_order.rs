@@ -102,9 +102,7 @@ impl Lens<'_> {
                         && (self.facts(letter).kind == Kind::State
                             || purse.left[Budget::Retries] == 0)
                 }
-                Kind::Supervision => {
-                    commuting.supervisor_stays && self.facts(letter).is_last
-                }
+                Kind::Supervision => commuting.supervisor_stays && self.facts(letter).is_last,
                 Kind::ToLedger => {
                     commuting.ledger_stays
                         && commuting.agents_stay

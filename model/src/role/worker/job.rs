@@ -1,0 +1,674 @@
+//! How a job gets on.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Out, Worker, compares_versions, may_leave};
+use crate::design::destination::{Conditions, VersionCheck};
+use crate::design::fence::EnforcedAt;
+use crate::design::identity::{AllocatedBy, Claimed, Ingredients};
+use crate::design::recovery::{
+    ConflictAfterUnknown, OnTimeout, ReconcileBy, Resend, StoredOutcome,
+};
+use crate::envelope::Envelope;
+use crate::event::{Event, OperationStatus, Rejection};
+use crate::identity::{AgentId, AttemptId, CallId, OperationId};
+use crate::intent::{IntentHash, Payload, PayloadHash, SealedIntent};
+use crate::lease::Timestamp;
+use crate::receipt::Receipt;
+use crate::resource::{ResourceId, ResourceVersion};
+use crate::role::{Actor, Answer, Consent, Context, Delay, EntryView, Message, Signal};
+
+/// What a job is waiting for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Stage {
+    /// The authority, to say that the worker is ready.
+    Acquiring,
+    /// The destination, to say which state the resource is in.
+    Reading,
+    /// The ledger, to say whether the intent is known, where a claim follows its effect.
+    LookingUp,
+    /// The ledger, to say which operation this is.
+    Claiming,
+    /// The ledger, to record that the try after this one is about to leave.
+    Marking(AttemptId),
+    /// The authority, to say whether the lease is still current.
+    Confirming(AttemptId),
+    /// The destination, to say what became of this try.
+    InFlight(AttemptId),
+    /// The destination, to say what became of the operation up to this try.
+    Reconciling(AttemptId),
+    /// The ledger, to record what became of this try.
+    Settling(AttemptId, OperationStatus),
+}
+
+/// One intent that the worker is busy with.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub(in crate::role) struct Job {
+    agent: AgentId,
+    call_id: CallId,
+    request_number: u32,
+    asked_at: Timestamp,
+    consent: Consent,
+    intent: SealedIntent,
+    payload: Payload,
+    pub(in crate::role) stage: Stage,
+    /// Whether a refused acquisition is next time insisted on.
+    pub(super) insists: bool,
+    /// The state the resource was in when it was last read.
+    read: Option<ResourceVersion>,
+    /// The id that the worker brings to its claim, where the ledger does not allocate.
+    proposal: Option<OperationId>,
+    /// The operation, once claimed.
+    operation_id: Option<OperationId>,
+    /// How often it was sent.
+    tries: u32,
+    /// Evidence of the effect, while it is being settled.
+    receipt: Option<Receipt>,
+    /// Why the latest try was refused.
+    refusal: Option<Rejection>,
+}
+
+impl Job {
+    pub(super) fn new(
+        agent: AgentId,
+        (call_id, request_number): (CallId, u32),
+        asked_at: Timestamp,
+        consent: Consent,
+        intent: SealedIntent,
+        payload: Payload,
+    ) -> Self {
+        Self {
+            agent,
+            call_id,
+            request_number,
+            asked_at,
+            consent,
+            intent,
+            payload,
+            stage: Stage::Acquiring,
+            insists: false,
+            read: None,
+            proposal: None,
+            operation_id: None,
+            tries: 0,
+            receipt: None,
+            refusal: None,
+        }
+    }
+
+    pub(super) fn resource(&self) -> ResourceId {
+        self.intent.record().target.resource_id()
+    }
+
+    /// Whether the state that was approved for replacement is known to be gone.
+    fn is_outdated(&self, context: Context<'_>) -> bool {
+        let settings = context.design.destination;
+        let is_gone = match (self.intent.record().expected_version, self.read) {
+            (Some(expected), Some(read)) => match settings.version {
+                VersionCheck::IncarnationAndVersion => expected != read,
+                VersionCheck::VersionOnly => expected.version != read.version,
+                VersionCheck::None => false,
+            },
+            _ => false,
+        };
+        let is_compared = compares_versions(context) && settings.conditions == Conditions::Honoured;
+        is_gone && is_compared || self.refusal == Some(Rejection::VersionConflict)
+    }
+}
+
+impl Worker {
+    pub(super) fn perform(&mut self, context: Context<'_>, job: Job, out: &mut Out) {
+        let key = job.intent.hash();
+        if let Some(running) = self.jobs.get_mut(&key) {
+            // A repeated request joins the job that is running for the same intent.
+            running.agent = job.agent;
+            running.call_id = job.call_id;
+        } else {
+            self.jobs.insert(key, job);
+            self.begin(context, key, out);
+        }
+    }
+
+    /// A job begins, or begins anew: with the lease if there is one.
+    fn begin(&mut self, context: Context<'_>, key: IntentHash, out: &mut Out) {
+        let Some(job) = self.jobs.get(&key) else { return };
+        let is_holding = self.holdings.contains_key(&job.resource());
+        let stage = if is_holding { Stage::Reading } else { Stage::Acquiring };
+        self.enter(context, key, stage, out);
+    }
+
+    /// Moves a job to a stage, says what has to be said there, and sets its timer.
+    pub(super) fn enter(
+        &mut self,
+        context: Context<'_>,
+        key: IntentHash,
+        stage: Stage,
+        out: &mut Out,
+    ) {
+        let Some(job) = self.jobs.get_mut(&key) else { return };
+        job.stage = stage;
+        if matches!(stage, Stage::InFlight(_)) {
+            job.tries += 1;
+        }
+        let resource = job.resource();
+        if let Some(holding) = self.holdings.get_mut(&resource) {
+            holding.has_progressed = true;
+        }
+        let is_acquiring = |stage| stage == Stage::Acquiring;
+        if is_acquiring(stage) && self.waiting(&resource, is_acquiring).len() > 1 {
+            // One acquisition serves all jobs on the resource; a second one would take the
+            // lease from this very worker, and its writes under the first would be refused.
+            out.arm(Delay::Resend, Signal::JobTimeout(key, stage));
+            return;
+        }
+        self.ask(context, key, out);
+    }
+
+    /// Says what a job's stage has to say: once on entry, and again when no answer came.
+    fn ask(&mut self, context: Context<'_>, key: IntentHash, out: &mut Out) {
+        let Some(job) = self.jobs.get_mut(&key) else { return };
+        let (resource, stage) = (job.resource(), job.stage);
+        let delay = match stage {
+            Stage::InFlight(_) => Delay::AttemptTimeout,
+            _ => Delay::Resend,
+        };
+        out.arm(delay, Signal::JobTimeout(key, stage));
+        let operation_id = job.operation_id.clone();
+        let known = || operation_id.clone().expect("a job past its claim has an operation");
+        match stage {
+            Stage::Acquiring => {
+                let insists = job.insists;
+                // The job asks for all that wait, so that the others need not ask too.
+                for other in self.waiting(&resource, |stage| stage == Stage::Acquiring) {
+                    if other != key {
+                        out.arm(Delay::Resend, Signal::JobTimeout(other, stage));
+                    }
+                }
+                let acquire = Message::Acquire { resource, at: context.now, insists };
+                out.send(Actor::Authority, acquire);
+            }
+            Stage::Reading => out.send(Actor::Destination, Message::Read { resource }),
+            Stage::LookingUp => out.send(Actor::Ledger, Message::LookUp { intent_hash: key }),
+            Stage::Claiming => self.claim(context, key, out),
+            Stage::Marking(after) => out.send(
+                Actor::Ledger,
+                Message::Dispatch { operation_id: known(), intent_hash: key, after },
+            ),
+            Stage::Confirming(_) => {
+                if let Some(holding) = self.holdings.get(&resource) {
+                    let holder = holding.lease.holder();
+                    out.send(Actor::Authority, Message::Confirm { resource, holder });
+                }
+            }
+            Stage::InFlight(attempt_id) => self.dispatch(key, attempt_id, out),
+            Stage::Reconciling(attempt_id) => match context.design.recovery.reconcile_by {
+                ReconcileBy::OperationId => out.send(
+                    Actor::Destination,
+                    Message::Reconcile { operation_id: known(), intent_hash: key, attempt_id },
+                ),
+                ReconcileBy::ResourceState => {
+                    out.send(Actor::Destination, Message::Read { resource });
+                }
+            },
+            Stage::Settling(attempt_id, status) => out.send(
+                Actor::Ledger,
+                Message::Settle {
+                    operation_id: known(),
+                    intent_hash: key,
+                    attempt_id,
+                    status,
+                    receipt: job.receipt.clone(),
+                },
+            ),
+        }
+    }
+
+    fn claim(&mut self, context: Context<'_>, key: IntentHash, out: &mut Out) {
+        let Some(job) = self.jobs.get_mut(&key) else { return };
+        if job.proposal.is_none() {
+            job.proposal = context.design.identity.allocated_by.proposal(Ingredients {
+                intent: &job.intent,
+                asked_at: job.asked_at,
+                request_number: job.request_number,
+                minted: self.minted,
+                entropy: context.entropy,
+            });
+            if context.design.identity.allocated_by == AllocatedBy::ProcessCounter {
+                self.minted += 1;
+            }
+        }
+        out.send(
+            Actor::Ledger,
+            Message::Claim {
+                intent: job.intent.clone(),
+                proposal: job.proposal.clone(),
+                consent: job.consent.clone(),
+                request_number: job.request_number,
+            },
+        );
+    }
+
+    /// Sends the mutation.
+    fn dispatch(&self, key: IntentHash, attempt_id: AttemptId, out: &mut Out) {
+        let job = &self.jobs[&key];
+        let record = job.intent.record();
+        let resource = job.resource();
+        let Some(holding) = self.holdings.get(&resource) else { return };
+        let holder = holding.lease.holder();
+        let envelope = Envelope {
+            operation_id: job.operation_id.clone().expect("only operations leave"),
+            intent_hash: key,
+            attempt_id,
+            run_id: record.run_id.clone(),
+            call_id: job.call_id.clone(),
+            approval_id: record.approval_id.clone(),
+        };
+        out.events.push(Event::Dispatched {
+            envelope: envelope.clone(),
+            resource: resource.clone(),
+            holder: holder.clone(),
+        });
+        let (expected, payload) = (record.expected_version, job.payload.clone());
+        out.send(
+            Actor::Destination,
+            Message::Apply { envelope, resource, holder, expected, payload },
+        );
+    }
+
+    /// The second path: what was not answered is sent again, below everything that decides.
+    pub(super) fn dispatch_again(&self, key: IntentHash, out: &mut Out) {
+        if let Stage::InFlight(attempt_id) = self.jobs[&key].stage {
+            self.dispatch(key, attempt_id, out);
+        }
+    }
+
+    pub(super) fn has_read(
+        &mut self,
+        context: Context<'_>,
+        key: IntentHash,
+        version: ResourceVersion,
+        out: &mut Out,
+    ) {
+        if let Some(job) = self.jobs.get_mut(&key) {
+            job.read = Some(version);
+        }
+        let stage = match context.design.identity.claimed {
+            Claimed::BeforeDispatch => Stage::Claiming,
+            Claimed::AfterEffect => Stage::LookingUp,
+        };
+        self.enter(context, key, stage, out);
+    }
+
+    /// The ledger has shown an operation.
+    pub(super) fn entry(
+        &mut self,
+        context: Context<'_>,
+        key: IntentHash,
+        entry: EntryView,
+        out: &mut Out,
+    ) {
+        let is_asked = self.jobs.get(&key).is_some_and(|job| match job.stage {
+            Stage::Claiming | Stage::LookingUp => true,
+            Stage::Marking(_) | Stage::Settling(..) => {
+                job.operation_id.as_ref() == Some(&entry.operation_id)
+            }
+            _ => false,
+        });
+        if is_asked {
+            self.consider(context, key, entry, out);
+        }
+    }
+
+    /// Whatever the ledger says of the operation decides what comes next.
+    fn consider(&mut self, context: Context<'_>, key: IntentHash, entry: EntryView, out: &mut Out) {
+        let design = context.design;
+        let Some(job) = self.jobs.get_mut(&key) else { return };
+        if entry.intent_hash != key && design.identity.compares_hashes() {
+            return self.finish(context, key, Answer::Blocked, out);
+        }
+        job.operation_id = Some(entry.operation_id.clone());
+        let attempt_id = entry.attempt_id;
+        let (is_outdated, has_receipt) = (job.is_outdated(context), job.receipt.is_some());
+        let is_given_up =
+            self.attempts_max.is_some_and(|max| attempt_id.0 >= max || job.tries >= max);
+        let is_replayed = design.recovery.stored_outcome == StoredOutcome::EveryStatus;
+        match entry.status {
+            OperationStatus::Committed => self.complete(context, key, entry.receipt, out),
+            OperationStatus::Blocked => self.finish(context, key, Answer::Blocked, out),
+            OperationStatus::NeverSent => self.finish(context, key, Answer::Failed, out),
+            OperationStatus::Prepared
+                if has_receipt && design.identity.claimed == Claimed::AfterEffect =>
+            {
+                let receipt = job.receipt.clone();
+                self.settle(context, key, attempt_id, OperationStatus::Committed, receipt, out);
+            }
+            OperationStatus::Prepared if is_outdated => {
+                self.settle(context, key, attempt_id, OperationStatus::NeverSent, None, out);
+            }
+            OperationStatus::FailedBeforeEffect if is_outdated || is_given_up || is_replayed => {
+                self.finish(context, key, Answer::Failed, out);
+            }
+            OperationStatus::FailedBeforeEffect
+                if design.identity.allocated_by == AllocatedBy::PerAttempt
+                    && job.stage != Stage::Claiming =>
+            {
+                job.proposal = None;
+                self.enter(context, key, Stage::Claiming, out);
+            }
+            OperationStatus::Unknown if is_replayed => {
+                self.finish(context, key, Answer::Failed, out);
+            }
+            status if may_leave(status) => self.leave(context, key, attempt_id, out),
+            _ => match design.recovery.on_timeout {
+                OnTimeout::Reconcile => {
+                    self.enter(context, key, Stage::Reconciling(attempt_id), out);
+                }
+                OnTimeout::RetryBlindly if is_given_up => {
+                    self.finish(context, key, Answer::Failed, out);
+                }
+                OnTimeout::RetryBlindly => self.leave(context, key, attempt_id, out),
+                OnTimeout::AssumeFailed => {
+                    let status = OperationStatus::FailedBeforeEffect;
+                    self.settle(context, key, attempt_id, status, None, out);
+                }
+                OnTimeout::AssumeSucceeded => {
+                    let status = OperationStatus::Committed;
+                    self.settle(context, key, attempt_id, status, None, out);
+                }
+            },
+        }
+    }
+
+    /// The next try may leave, once the ledger has recorded it; with a lease.
+    fn leave(&mut self, context: Context<'_>, key: IntentHash, after: AttemptId, out: &mut Out) {
+        let is_holding = self.holdings.contains_key(&self.jobs[&key].resource());
+        let stage = if is_holding { Stage::Marking(after) } else { Stage::Acquiring };
+        self.enter(context, key, stage, out);
+    }
+
+    /// The ledger does not know what the job was about.
+    pub(super) fn not_found(&mut self, context: Context<'_>, key: IntentHash, out: &mut Out) {
+        let Some(job) = self.jobs.get_mut(&key) else { return };
+        match job.stage {
+            Stage::LookingUp => {
+                job.operation_id = Some(OperationId::new(format!("op_{:016x}", context.entropy)));
+                self.send_off(context, key, AttemptId(1), out);
+            }
+            // The ledger has forgotten the operation: as if nothing had been tried.
+            Stage::Marking(_) | Stage::Settling(..) => {
+                let is_given_up = self.attempts_max.is_some_and(|max| job.tries >= max);
+                if job.refusal == Some(Rejection::VersionConflict) || is_given_up {
+                    return self.finish(context, key, Answer::Failed, out);
+                }
+                job.operation_id = None;
+                job.proposal = None;
+                self.begin(context, key, out);
+            }
+            _ => {}
+        }
+    }
+
+    /// Has the ledger record what became of a try.
+    fn settle(
+        &mut self,
+        context: Context<'_>,
+        key: IntentHash,
+        attempt_id: AttemptId,
+        status: OperationStatus,
+        receipt: Option<Receipt>,
+        out: &mut Out,
+    ) {
+        let Some(job) = self.jobs.get_mut(&key) else { return };
+        job.receipt = receipt;
+        let follows_effect = context.design.identity.claimed == Claimed::AfterEffect;
+        match status {
+            OperationStatus::Committed if follows_effect && job.proposal.is_none() => {
+                // Only now is the operation written down, under the id that it had on the way.
+                job.proposal = job.operation_id.clone();
+                self.enter(context, key, Stage::Claiming, out);
+            }
+            OperationStatus::Unknown if follows_effect => {
+                self.enter(context, key, Stage::Reconciling(attempt_id), out);
+            }
+            OperationStatus::FailedBeforeEffect if follows_effect => {
+                let is_given_up = self.attempts_max.is_some_and(|max| job.tries >= max);
+                if job.is_outdated(context) || is_given_up {
+                    self.finish(context, key, Answer::Failed, out);
+                } else {
+                    self.begin(context, key, out);
+                }
+            }
+            OperationStatus::Blocked if follows_effect => {
+                self.finish(context, key, Answer::Blocked, out);
+            }
+            status => self.enter(context, key, Stage::Settling(attempt_id, status), out),
+        }
+    }
+
+    /// The operation is recorded as committed: the agent may know.
+    fn complete(
+        &mut self,
+        context: Context<'_>,
+        key: IntentHash,
+        receipt: Option<Receipt>,
+        out: &mut Out,
+    ) {
+        let Some(job) = self.jobs.get(&key) else { return };
+        out.events.push(Event::OperationCompleted {
+            operation_id: job.operation_id.clone().expect("only operations are committed"),
+            intent_hash: key,
+            resource: job.resource(),
+            worker: self.id.clone(),
+            receipt: receipt.clone(),
+        });
+        self.finish(context, key, Answer::Committed(receipt), out);
+    }
+
+    /// Answers the agent, and gives the lease back if nobody needs it.
+    fn finish(&mut self, context: Context<'_>, key: IntentHash, answer: Answer, out: &mut Out) {
+        let Some(job) = self.jobs.remove(&key) else { return };
+        let resource = job.resource();
+        out.send(Actor::Agent(job.agent), Message::Answered { intent_hash: key, answer });
+        self.release_if_unused(context, &resource, out);
+    }
+
+    pub(super) fn may_dispatch(
+        &mut self,
+        context: Context<'_>,
+        key: IntentHash,
+        operation_id: &OperationId,
+        attempt_id: AttemptId,
+        out: &mut Out,
+    ) {
+        let Some(job) = self.jobs.get(&key) else { return };
+        let is_expected = matches!(job.stage, Stage::Marking(after) if after.next() == attempt_id)
+            && job.operation_id.as_ref() == Some(operation_id);
+        if is_expected {
+            self.send_off(context, key, attempt_id, out);
+        }
+    }
+
+    /// A try leaves, if there is still a lease for it.
+    fn send_off(
+        &mut self,
+        context: Context<'_>,
+        key: IntentHash,
+        attempt_id: AttemptId,
+        out: &mut Out,
+    ) {
+        let Some(job) = self.jobs.get_mut(&key) else { return };
+        job.refusal = None;
+        if !self.holdings.contains_key(&job.resource()) {
+            self.never_left(context, key, attempt_id, out);
+        } else if context.design.fence.enforced_at == EnforcedAt::Adapter {
+            self.enter(context, key, Stage::Confirming(attempt_id), out);
+        } else {
+            self.enter(context, key, Stage::InFlight(attempt_id), out);
+        }
+    }
+
+    /// Nothing has left under this attempt, so it is known to have failed.
+    pub(super) fn never_left(
+        &mut self,
+        context: Context<'_>,
+        key: IntentHash,
+        attempt_id: AttemptId,
+        out: &mut Out,
+    ) {
+        let status = OperationStatus::FailedBeforeEffect;
+        self.settle(context, key, attempt_id, status, None, out);
+    }
+
+    pub(super) fn applied(
+        &mut self,
+        context: Context<'_>,
+        key: IntentHash,
+        receipt: Receipt,
+        out: &mut Out,
+    ) {
+        let Some(job) = self.jobs.get(&key) else { return };
+        let (Stage::InFlight(attempt_id) | Stage::Reconciling(attempt_id)) = job.stage else {
+            return;
+        };
+        let is_mine = job.operation_id.as_ref().is_some_and(|id| receipt.binds(id, key));
+        if is_mine || !context.design.identity.compares_hashes() {
+            let status = OperationStatus::Committed;
+            self.settle(context, key, attempt_id, status, Some(receipt), out);
+        }
+    }
+
+    pub(super) fn rejected(
+        &mut self,
+        context: Context<'_>,
+        key: IntentHash,
+        attempt_id: AttemptId,
+        reason: Rejection,
+        out: &mut Out,
+    ) {
+        let Some(job) = self.jobs.get_mut(&key) else { return };
+        let is_under_way = match job.stage {
+            Stage::InFlight(current) => current == attempt_id,
+            // Its own question has closed the try; the answer to that is on the way.
+            Stage::Reconciling(current) => {
+                current == attempt_id && reason != Rejection::AttemptClosed
+            }
+            _ => false,
+        };
+        if !is_under_way {
+            return;
+        }
+        job.refusal = Some(reason);
+        let status = match reason {
+            Rejection::StaleEpoch
+            | Rejection::UnknownEpoch
+            | Rejection::OtherWorker
+            | Rejection::Sealed => {
+                let resource = job.resource();
+                self.let_go(context, &resource, out);
+                OperationStatus::FailedBeforeEffect
+            }
+            Rejection::VersionConflict
+                if attempt_id > AttemptId(1)
+                    && matches!(job.stage, Stage::InFlight(_))
+                    && context.design.recovery.conflict_after_unknown
+                        == ConflictAfterUnknown::Reconcile =>
+            {
+                // Perhaps it is the earlier try that has changed the state.
+                return self.enter(context, key, Stage::Reconciling(attempt_id), out);
+            }
+            Rejection::VersionConflict => OperationStatus::FailedBeforeEffect,
+            Rejection::IdentityCollision | Rejection::Misconfigured => OperationStatus::Blocked,
+            // Somebody else has asked about this try: the ledger knows the rest.
+            Rejection::AttemptClosed => return self.enter(context, key, Stage::Claiming, out),
+        };
+        self.settle(context, key, attempt_id, status, None, out);
+    }
+
+    pub(super) fn reconciled(
+        &mut self,
+        context: Context<'_>,
+        key: IntentHash,
+        attempt_id: AttemptId,
+        receipt: Option<Receipt>,
+        out: &mut Out,
+    ) {
+        let is_awaited =
+            self.jobs.get(&key).is_some_and(|job| job.stage == Stage::Reconciling(attempt_id));
+        if is_awaited {
+            let status = match receipt {
+                Some(_) => OperationStatus::Committed,
+                None => OperationStatus::FailedBeforeEffect,
+            };
+            self.settle(context, key, attempt_id, status, receipt, out);
+        }
+    }
+
+    /// Concludes from what the resource looks like, without evidence, what became of a try.
+    pub(super) fn judge_by_state(
+        &mut self,
+        context: Context<'_>,
+        key: IntentHash,
+        value: Option<PayloadHash>,
+        out: &mut Out,
+    ) {
+        let Some(job) = self.jobs.get(&key) else { return };
+        let Stage::Reconciling(attempt_id) = job.stage else { return };
+        let status = if value == Some(job.payload.hash()) {
+            OperationStatus::Committed
+        } else {
+            OperationStatus::FailedBeforeEffect
+        };
+        self.settle(context, key, attempt_id, status, None, out);
+    }
+
+    pub(super) fn job_timeout(
+        &mut self,
+        context: Context<'_>,
+        key: IntentHash,
+        stage: Stage,
+        out: &mut Out,
+    ) {
+        let Some(job) = self.jobs.get(&key).filter(|job| job.stage == stage) else { return };
+        match stage {
+            Stage::InFlight(attempt_id) => {
+                let operation_id = job.operation_id.clone().expect("only operations leave");
+                out.events.push(Event::OutcomeUnknown { operation_id, attempt_id });
+                if context.design.recovery.resend == Resend::SecondPath {
+                    self.dispatch_again(key, out);
+                }
+                self.unanswered(context, key, attempt_id, out);
+            }
+            // The lease that was to be confirmed is gone: the try never left.
+            Stage::Confirming(attempt_id) if !self.holdings.contains_key(&job.resource()) => {
+                self.never_left(context, key, attempt_id, out);
+            }
+            _ => self.ask(context, key, out),
+        }
+    }
+
+    /// A mutation was not answered in time.
+    fn unanswered(
+        &mut self,
+        context: Context<'_>,
+        key: IntentHash,
+        attempt_id: AttemptId,
+        out: &mut Out,
+    ) {
+        let status = match context.design.recovery.on_timeout {
+            OnTimeout::Reconcile => OperationStatus::Unknown,
+            OnTimeout::RetryBlindly => {
+                let tries = self.jobs[&key].tries;
+                let is_given_up =
+                    self.attempts_max.is_some_and(|max| attempt_id.0 >= max || tries >= max);
+                return if is_given_up {
+                    self.finish(context, key, Answer::Failed, out);
+                } else {
+                    self.leave(context, key, attempt_id, out);
+                };
+            }
+            OnTimeout::AssumeFailed => OperationStatus::FailedBeforeEffect,
+            OnTimeout::AssumeSucceeded => OperationStatus::Committed,
+        };
+        self.settle(context, key, attempt_id, status, None, out);
+    }
+}

@@ -1,0 +1,300 @@
+//! The worker: performs operations for agents.
+//!
+//! A job goes acquire, read, claim, mark dispatched, send, settle, answer. Whatever the
+//! ledger says of the operation decides the next step, wherever the job stands: so a job
+//! that another worker began, or that this worker began before it crashed, needs no code
+//! of its own. A mutation that is not answered in time has an unknown outcome.
+//!
+//! Here is what a worker knows and hears; `job` is how a job gets on.
+
+mod job;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::design::destination::VersionCheck;
+use crate::design::lease::{ExpiryJudgedBy, ProofAfterReconnect, Renewal};
+use crate::design::recovery::{ReconcileBy, Resend};
+use crate::event::OperationStatus;
+use crate::identity::WorkerId;
+use crate::intent::IntentHash;
+use crate::lease::{Epoch, Holder, Lease};
+use crate::resource::ResourceId;
+use crate::role::{Actor, Context, Delay, Message, Output, Role, Signal};
+
+pub(in crate::role) use job::Job;
+pub use job::Stage;
+
+/// A lease, and whether any job has got on since it was granted or renewed.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub(in crate::role) struct Holding {
+    pub(in crate::role) lease: Lease,
+    has_progressed: bool,
+}
+
+/// What a worker keeps, where its design lets it keep anything: the lease on a resource,
+/// or that there is none any more.
+pub type Record = (ResourceId, Option<Lease>);
+
+/// The worker's state. What has to survive it is in the ledger.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Worker {
+    id: WorkerId,
+    attempts_max: Option<u32>,
+    /// How many operation ids it has made up since it started.
+    minted: u32,
+    pub(in crate::role) holdings: BTreeMap<ResourceId, Holding>,
+    pub(in crate::role) jobs: BTreeMap<IntentHash, Job>,
+}
+
+type Out = Output<Record>;
+
+impl Worker {
+    /// A worker that has nothing to do. It gives an operation up after `attempts_max` tries;
+    /// with `None` it never does.
+    pub fn new(id: WorkerId, attempts_max: Option<u32>) -> Self {
+        Self { id, attempts_max, minted: 0, holdings: BTreeMap::new(), jobs: BTreeMap::new() }
+    }
+
+    /// Whether the worker is busy with anything.
+    pub fn is_idle(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
+    fn jobs_on(&self, resource: &ResourceId) -> impl Iterator<Item = (&IntentHash, &Job)> {
+        self.jobs.iter().filter(move |(_, job)| job.resource() == *resource)
+    }
+
+    /// The jobs on a resource that wait at one stage.
+    fn waiting(&self, resource: &ResourceId, is_stage: impl Fn(Stage) -> bool) -> Vec<IntentHash> {
+        self.jobs_on(resource).filter(|(_, job)| is_stage(job.stage)).map(|(key, _)| *key).collect()
+    }
+
+    fn take_up(&mut self, context: Context<'_>, lease: Lease, out: &mut Out) {
+        let resource = lease.resource.clone();
+        out.arm(Delay::Renewal, Signal::RenewalDue(resource.clone(), lease.epoch));
+        out.arm(Delay::Idle, Signal::LeaseIdle(resource.clone(), lease.epoch));
+        if context.design.lease.expiry_judged_by == ExpiryJudgedBy::WorkerClock {
+            out.arm(Delay::LeaseTerm, Signal::LeaseLapsed(resource.clone(), lease.epoch));
+        }
+        if context.design.lease.proof_after_reconnect == ProofAfterReconnect::Kept {
+            out.records.push((resource.clone(), Some(lease.clone())));
+        }
+        self.holdings.insert(resource, Holding { lease, has_progressed: true });
+    }
+
+    /// The lease is gone, or not to be relied on any more.
+    fn let_go(
+        &mut self,
+        context: Context<'_>,
+        resource: &ResourceId,
+        out: &mut Out,
+    ) -> Option<Lease> {
+        let holding = self.holdings.remove(resource)?;
+        if context.design.lease.proof_after_reconnect == ProofAfterReconnect::Kept {
+            out.records.push((resource.clone(), None));
+        }
+        Some(holding.lease)
+    }
+
+    fn ready(&mut self, context: Context<'_>, lease: Lease, out: &mut Out) {
+        let resource = lease.resource.clone();
+        let is_news =
+            self.holdings.get(&resource).is_none_or(|held| held.lease.epoch < lease.epoch);
+        if lease.worker != self.id || !is_news {
+            return;
+        }
+        self.take_up(context, lease, out);
+        for key in self.waiting(&resource, |stage| stage == Stage::Acquiring) {
+            self.enter(context, key, Stage::Reading, out);
+        }
+        if context.design.recovery.resend == Resend::SecondPath {
+            for key in self.waiting(&resource, |stage| matches!(stage, Stage::InFlight(_))) {
+                self.dispatch_again(key, out);
+            }
+        }
+    }
+
+    fn denied(&mut self, context: Context<'_>, resource: &ResourceId, out: &mut Out) {
+        let insists = context.design.lease.expiry_judged_by == ExpiryJudgedBy::ChallengerSetting;
+        for key in self.waiting(resource, |stage| stage == Stage::Acquiring) {
+            out.arm(Delay::Poll, Signal::JobTimeout(key, Stage::Acquiring));
+            if let Some(job) = self.jobs.get_mut(&key) {
+                job.insists = insists;
+            }
+        }
+    }
+
+    fn release_if_unused(&mut self, context: Context<'_>, resource: &ResourceId, out: &mut Out) {
+        if self.jobs_on(resource).next().is_none()
+            && let Some(lease) = self.let_go(context, resource, out)
+        {
+            let epoch = lease.epoch;
+            out.send(Actor::Authority, Message::Release { resource: resource.clone(), epoch });
+        }
+    }
+
+    fn renewal_due(
+        &mut self,
+        context: Context<'_>,
+        resource: ResourceId,
+        epoch: Epoch,
+        out: &mut Out,
+    ) {
+        let Some(holding) = self.holdings.get_mut(&resource) else { return };
+        if holding.lease.epoch != epoch {
+            return;
+        }
+        // A worker that is stuck must not keep its lease alive.
+        let has_progressed = std::mem::take(&mut holding.has_progressed);
+        let renews = match context.design.lease.renewal {
+            Renewal::ProgressCoupled => has_progressed,
+            Renewal::Background => true,
+            Renewal::None => return,
+        };
+        out.arm(Delay::Renewal, Signal::RenewalDue(resource.clone(), epoch));
+        if renews {
+            out.send(Actor::Authority, Message::Renew { resource, epoch, at: context.now });
+        }
+    }
+
+    fn confirmed(
+        &mut self,
+        context: Context<'_>,
+        (resource, holder): (&ResourceId, &Holder),
+        is_current: bool,
+        out: &mut Out,
+    ) {
+        if self.holdings.get(resource).is_none_or(|held| held.lease.holder() != *holder) {
+            return;
+        }
+        if !is_current {
+            self.let_go(context, resource, out);
+        }
+        for key in self.waiting(resource, |stage| matches!(stage, Stage::Confirming(_))) {
+            let Stage::Confirming(attempt_id) = self.jobs[&key].stage else { continue };
+            if is_current {
+                self.enter(context, key, Stage::InFlight(attempt_id), out);
+            } else {
+                self.never_left(context, key, attempt_id, out);
+            }
+        }
+    }
+
+    fn lease_lapsed(
+        &mut self,
+        context: Context<'_>,
+        resource: &ResourceId,
+        epoch: Epoch,
+        out: &mut Out,
+    ) {
+        let Some(holding) = self.holdings.get(resource) else { return };
+        if holding.lease.epoch != epoch {
+            return;
+        }
+        if context.now >= holding.lease.expires_at {
+            self.let_go(context, resource, out);
+        } else {
+            out.arm(Delay::LeaseTerm, Signal::LeaseLapsed(resource.clone(), epoch));
+        }
+    }
+}
+
+impl Role for Worker {
+    type Record = Record;
+
+    fn load(&mut self, (resource, lease): Record) {
+        match lease {
+            Some(lease) => {
+                self.holdings.insert(resource, Holding { lease, has_progressed: true });
+            }
+            None => {
+                self.holdings.remove(&resource);
+            }
+        }
+    }
+
+    fn resume(&mut self, context: Context<'_>, out: &mut Out) {
+        for holding in std::mem::take(&mut self.holdings).into_values() {
+            self.take_up(context, holding.lease, out);
+        }
+    }
+
+    fn receive(&mut self, context: Context<'_>, from: Actor, message: Message, out: &mut Out) {
+        match (from, message) {
+            (
+                Actor::Agent(agent),
+                Message::Perform { call_id, request_number, asked_at, consent, intent, payload },
+            ) => {
+                let job =
+                    Job::new(agent, (call_id, request_number), asked_at, consent, intent, payload);
+                self.perform(context, job, out);
+            }
+            (Actor::Authority, Message::Ready { lease }) => self.ready(context, lease, out),
+            (Actor::Authority, Message::Denied { resource }) => {
+                self.denied(context, &resource, out)
+            }
+            (Actor::Authority, Message::Confirmed { resource, holder, is_current }) => {
+                self.confirmed(context, (&resource, &holder), is_current, out);
+            }
+            (Actor::Destination, Message::State { resource, version, value }) => {
+                for key in self.waiting(&resource, |stage| stage == Stage::Reading) {
+                    self.has_read(context, key, version, out);
+                }
+                if context.design.recovery.reconcile_by == ReconcileBy::ResourceState {
+                    for key in
+                        self.waiting(&resource, |stage| matches!(stage, Stage::Reconciling(_)))
+                    {
+                        self.judge_by_state(context, key, value, out);
+                    }
+                }
+            }
+            (Actor::Ledger, Message::Entry { intent_hash, entry }) => {
+                self.entry(context, intent_hash, entry, out);
+            }
+            (Actor::Ledger, Message::NotFound { intent_hash }) => {
+                self.not_found(context, intent_hash, out);
+            }
+            (Actor::Ledger, Message::MayDispatch { operation_id, intent_hash, attempt_id }) => {
+                self.may_dispatch(context, intent_hash, &operation_id, attempt_id, out);
+            }
+            (Actor::Destination, Message::Applied { intent_hash, receipt }) => {
+                self.applied(context, intent_hash, receipt, out);
+            }
+            (Actor::Destination, Message::Rejected { intent_hash, attempt_id, reason, .. }) => {
+                self.rejected(context, intent_hash, attempt_id, reason, out);
+            }
+            (Actor::Destination, Message::Reconciled { intent_hash, attempt_id, receipt, .. }) => {
+                self.reconciled(context, intent_hash, attempt_id, receipt, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn signal(&mut self, context: Context<'_>, signal: Signal, out: &mut Out) {
+        match signal {
+            Signal::JobTimeout(key, stage) => self.job_timeout(context, key, stage, out),
+            Signal::RenewalDue(resource, epoch) => self.renewal_due(context, resource, epoch, out),
+            Signal::LeaseLapsed(resource, epoch) => {
+                self.lease_lapsed(context, &resource, epoch, out)
+            }
+            Signal::LeaseIdle(resource, epoch) => {
+                if self.holdings.get(&resource).is_some_and(|held| held.lease.epoch == epoch) {
+                    self.release_if_unused(context, &resource, out);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether an operation's status is one from which the ledger lets it leave.
+fn may_leave(status: OperationStatus) -> bool {
+    matches!(status, OperationStatus::Prepared | OperationStatus::FailedBeforeEffect)
+}
+
+/// Whether versions are compared anywhere: else a worker does not look at them either.
+fn compares_versions(context: Context<'_>) -> bool {
+    context.design.destination.version != VersionCheck::None
+}
