@@ -1,18 +1,51 @@
 //! The bounds that a design is checked within if nothing else is said.
 //!
-//! Budgets multiply, so the faults are not all allowed at once: each bound puts its budget on
-//! faults that meet in reports, the smallest first, so that what is broken is found soon and
-//! what is safe is looked at from every side.
+//! Budgets multiply, so the faults are not all allowed at once: each bound has a budget for
+//! faults that meet in public reports. The small ones come first, so that what is broken is
+//! found soon, and its counterexample is short.
 
+use holdover_model::check::Budget::{
+    AgentCrashes, AuthorityCrashes, DestinationCrashes, Duplications, Expiries, LedgerCrashes,
+    Losses, Renewals, Resends, Restores, Retries, Revocations, Takeovers, WorkerCrashes,
+};
 use holdover_model::check::{Bounds, Budget};
 
-/// Every bound of the portfolio, the smallest first.
+/// Every bound of the portfolio, in the order in which they are explored.
 pub fn portfolio() -> Vec<Bounds> {
-    let one = || Bounds { operations: 1, ..Bounds::default() };
-    let two = Bounds::default;
+    let one = |budgets| bounds(1, 2, budgets);
+    let two = |budgets| bounds(2, 1, budgets);
+    let unconditional = |bounds| Bounds { is_conditional: false, ..bounds };
+    let two_resources = |bounds| Bounds { resources: 2, ..bounds };
     vec![
-        one().with(Budget::Takeovers, 1),
-        one().with(Budget::Expiries, 1).with(Budget::Revocations, 1),
-        two(),
+        // Who may write: ownership that changes, ends, and is forgotten.
+        one(&[(Takeovers, 1)]),
+        one(&[(Expiries, 1)]),
+        one(&[(Revocations, 1)]),
+        one(&[(Expiries, 1), (Renewals, 1)]),
+        one(&[(Takeovers, 1), (AuthorityCrashes, 1)]),
+        one(&[(Takeovers, 1), (Restores, 1)]),
+        // What a try is: answers that are late or lost, tries that are repeated.
+        one(&[(Retries, 1)]),
+        one(&[(Retries, 1), (WorkerCrashes, 1)]),
+        one(&[(Retries, 1), (DestinationCrashes, 1)]),
+        one(&[(Retries, 1), (LedgerCrashes, 1)]),
+        one(&[(Retries, 1), (AgentCrashes, 1)]),
+        one(&[(Duplications, 1)]),
+        one(&[(Losses, 1), (Resends, 1)]),
+        unconditional(one(&[(Retries, 1), (Duplications, 1)])),
+        // Which operation is which: two that meet.
+        two(&[]),
+        two(&[(Retries, 1)]),
+        two_resources(two(&[(Retries, 1)])),
+        unconditional(two(&[(Retries, 1)])),
+        // All of it.
+        two(&[(Takeovers, 1)]),
+        two_resources(two(&[(Takeovers, 1)])),
+        one(&[(Takeovers, 1), (Retries, 1)]),
     ]
+}
+
+fn bounds(operations: u8, attempts_max: u32, budgets: &[(Budget, u8)]) -> Bounds {
+    let budgets = budgets.iter().copied().collect();
+    Bounds { operations, attempts_max, budgets, ..Bounds::default() }
 }
