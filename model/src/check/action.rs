@@ -118,6 +118,7 @@ fn describe_stage(stage: Stage) -> String {
         Stage::InFlight(attempt) | Stage::Reconciling(attempt) => {
             format!("what became of {attempt}")
         }
+        Stage::Closing(attempt) => format!("to record that nothing follows {attempt}"),
         Stage::Settling(attempt, _) => format!("to record the fate of {attempt}"),
     }
 }

@@ -20,6 +20,9 @@ pub struct Guarantee {
     pub automatic_takeover: bool,
     /// Whether an intent keeps one operation id, whoever retries it.
     pub stable_identity: bool,
+    /// Whether outcomes are definite: unknown leaves only by a reconcile, nothing completes
+    /// without a receipt, and what counts as failed has no effect.
+    pub definite_outcomes: bool,
 }
 
 /// A claim that is made, if nothing is said, or is not.
@@ -123,6 +126,7 @@ impl Default for Guarantee {
             revocation: true,
             automatic_takeover: true,
             stable_identity: true,
+            definite_outcomes: true,
         }
     }
 }

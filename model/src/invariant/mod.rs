@@ -90,7 +90,7 @@ invariants! {
     CollisionBlocks = "collision-blocks":
         "After an identity collision the ledger lets nothing that it touches be dispatched or committed.",
     UnknownStaysUnknown = "unknown-stays-unknown":
-        "Unknown leaves only by a reconcile, nothing completes without a receipt, and what counts as failed has no effect.",
+        "Unknown leaves only by a reconcile, nothing completes without a receipt, and what counts as failed has no effect, if the design claims definite outcomes.",
     NoLostUpdate = "no-lost-update":
         "The state that an effect was to replace is the state that it replaced.",
     RejectionLeavesNoTrace = "rejection-leaves-no-trace":
@@ -170,7 +170,7 @@ impl Monitor {
             identity: identity::Identity::new(guarantee),
             effect: effect::Effects::default(),
             state: state::States::default(),
-            recovery: recovery::Recovery::default(),
+            recovery: recovery::Recovery::new(guarantee),
             approval: approval::Approvals::default(),
             settling: settling::Settling::default(),
         }

@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::design::guarantee::Guarantee;
 use crate::event::{Event, OperationStatus, Outcome};
 use crate::identity::OperationId;
 use crate::intent::IntentHash;
 use crate::invariant::{InvariantId, Subject, Violation, violation};
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct Recovery {
-    /// Operations whose fate the destination has told since they became unknown.
+    guarantee: Guarantee,
+    /// Operations whose fate the destination has told since their latest try.
     reconciled: BTreeSet<OperationId>,
     /// Operations and intents that have had their effect.
     effects: BTreeMap<OperationId, IntentHash>,
@@ -21,7 +23,29 @@ pub(super) struct Recovery {
 }
 
 impl Recovery {
+    pub(super) fn new(guarantee: Guarantee) -> Self {
+        Self {
+            guarantee,
+            reconciled: BTreeSet::new(),
+            effects: BTreeMap::new(),
+            failed: BTreeSet::new(),
+            given_up: BTreeSet::new(),
+        }
+    }
+
     pub(super) fn observe(&mut self, event: &Event) -> Result<(), Box<Violation>> {
+        match self.judge(event) {
+            Err(violation)
+                if violation.invariant == InvariantId::UnknownStaysUnknown
+                    && !self.guarantee.definite_outcomes =>
+            {
+                Ok(())
+            }
+            verdict => verdict,
+        }
+    }
+
+    fn judge(&mut self, event: &Event) -> Result<(), Box<Violation>> {
         match event {
             Event::Reconciled { operation_id, committed, .. } => {
                 self.reconciled.insert(operation_id.clone());
@@ -79,10 +103,9 @@ impl Recovery {
     ) -> Result<(), Box<Violation>> {
         use OperationStatus::{Blocked, Dispatched, FailedBeforeEffect, NeverSent, Unknown};
         match to {
-            Unknown => {
-                self.reconciled.remove(operation_id);
-            }
             Dispatched => {
+                // What was told of earlier tries says nothing of this one.
+                self.reconciled.remove(operation_id);
                 self.failed.remove(operation_id);
             }
             FailedBeforeEffect | NeverSent => {

@@ -34,6 +34,18 @@ impl CoLocated {
         Self { authority, destination }
     }
 
+    /// Which of the two says a message.
+    pub fn speaker(message: &Message) -> Actor {
+        match message {
+            Message::Ready { .. }
+            | Message::Denied { .. }
+            | Message::Confirmed { .. }
+            | Message::Holding { .. }
+            | Message::Admit { .. } => Actor::Authority,
+            _ => Actor::Destination,
+        }
+    }
+
     /// Which of the two a message is for: each hears only what the other does not.
     fn is_for_authority(message: &Message) -> bool {
         matches!(

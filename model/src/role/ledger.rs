@@ -36,6 +36,8 @@ pub struct Entry {
     pub receipt: Option<Receipt>,
     /// The evidence of a collision, which blocks the operation.
     pub collision: Option<CollisionReceipt>,
+    /// Whether it has been given up: an agent was told that it failed, so it must stay so.
+    pub is_closed: bool,
 }
 
 /// What the ledger keeps.
@@ -103,6 +105,7 @@ impl Ledger {
             status: entry.status,
             attempt_id: entry.attempt_id,
             receipt: entry.receipt.clone(),
+            is_closed: entry.is_closed,
         };
         out.send(to, Message::Entry { intent_hash, entry });
     }
@@ -177,6 +180,7 @@ impl Ledger {
             attempt_id: AttemptId::default(),
             receipt: None,
             collision: None,
+            is_closed: false,
         };
         self.keep(Record::Entry(operation_id.clone(), Some(entry)), out);
         operation_id
@@ -289,7 +293,7 @@ impl Ledger {
                 false
             }
         };
-        if !is_same || !may_leave || entry.attempt_id != after {
+        if !is_same || !may_leave || entry.is_closed || entry.attempt_id != after {
             return self.show(from, intent_hash, operation_id, out);
         }
         if !self.is_approved(context, operation_id, entry) {
@@ -320,7 +324,7 @@ impl Ledger {
         match from {
             // Where claims follow effects, an entry begins with its effect.
             Prepared if context.design.identity.claimed == Claimed::AfterEffect => true,
-            Prepared => matches!(to, NeverSent | Blocked),
+            Prepared => to == Blocked,
             Dispatched => matches!(to, Committed | FailedBeforeEffect | Unknown | Blocked),
             Unknown => matches!(to, Committed | FailedBeforeEffect | Blocked),
             // A late answer to an earlier try is news, where tries are not told apart.
@@ -362,6 +366,20 @@ impl Ledger {
         if is_forgotten {
             self.keep(Record::Entry(operation_id.clone(), None), out);
         }
+    }
+
+    /// Nothing may leave under an operation any more.
+    fn close(&mut self, operation_id: &OperationId, attempt_id: AttemptId, out: &mut Out) {
+        let Some(entry) = self.entries.get(operation_id) else { return };
+        if entry.attempt_id != attempt_id || entry.is_closed {
+            return;
+        }
+        let status = match entry.status {
+            OperationStatus::Prepared => OperationStatus::NeverSent,
+            OperationStatus::FailedBeforeEffect => OperationStatus::FailedBeforeEffect,
+            _ => return,
+        };
+        self.transition(operation_id, status, |entry| entry.is_closed = true, out);
     }
 
     fn forget(&mut self, context: Context<'_>, operation_id: &OperationId, out: &mut Out) {
@@ -419,6 +437,10 @@ impl Role for Ledger {
             }
             (from, Message::Settle { operation_id, intent_hash, attempt_id, status, receipt }) => {
                 self.settle(context, &operation_id, (attempt_id, status), receipt, out);
+                self.show(from, intent_hash, &operation_id, out);
+            }
+            (from, Message::Close { operation_id, intent_hash, attempt_id }) => {
+                self.close(&operation_id, attempt_id, out);
                 self.show(from, intent_hash, &operation_id, out);
             }
             _ => {}

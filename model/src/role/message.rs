@@ -98,6 +98,8 @@ pub struct EntryView {
     pub attempt_id: AttemptId,
     /// The evidence, once committed.
     pub receipt: Option<Receipt>,
+    /// Whether it has been given up: nothing leaves under it any more.
+    pub is_closed: bool,
 }
 
 macro_rules! messages {
@@ -309,6 +311,15 @@ messages! {
         /// The evidence of an effect.
         receipt: Option<Receipt>,
     } = "settle",
+    /// Worker to ledger: this operation is given up; nothing may leave under it any more.
+    Close {
+        /// The operation.
+        operation_id: OperationId,
+        /// The intent that the worker works on.
+        intent_hash: IntentHash,
+        /// The latest try that the worker knows of; nothing changes if there is a later one.
+        attempt_id: AttemptId,
+    } = "close",
     /// Ledger to worker: this is what I have.
     Entry {
         /// The intent that the worker asked about.

@@ -194,6 +194,7 @@ impl Worker {
             | Stage::LookingUp
             | Stage::Claiming
             | Stage::Marking(_)
+            | Stage::Closing(_)
             | Stage::Settling(..) => None,
         }
     }
@@ -210,7 +211,11 @@ impl Ledger {
             OperationStatus::Committed | OperationStatus::Blocked | OperationStatus::NeverSent => {
                 None
             }
-            OperationStatus::FailedBeforeEffect if entry.attempt_id.0 >= attempts_max => None,
+            OperationStatus::FailedBeforeEffect
+                if entry.is_closed || entry.attempt_id.0 >= attempts_max =>
+            {
+                None
+            }
             OperationStatus::Prepared | OperationStatus::FailedBeforeEffect => {
                 Some(entry.attempt_id.next())
             }

@@ -129,7 +129,8 @@ const CONVERSATIONS: [(&str, &str); 10] = [
 ];
 
 /// The moments that the protocol turns on, and who reaches them.
-const POINTS: [(&str, &str); 16] = [
+const POINTS: [(&str, &str); 17] = [
+    ("destination", "before-effect"),
     ("worker-A", "before-apply"),
     ("worker-B", "before-apply"),
     ("worker-A", "before-dispatch"),

@@ -46,7 +46,7 @@ pub(super) async fn run<R: Role>(mut role: R, seat: Seat) {
     for record in records {
         role.load(record);
     }
-    let (peers, mut arrivals) = Peers::listen(actor).await;
+    let (peers, mut arrivals) = Peers::listen(actor, design.fence.is_co_located()).await;
     let entropy = world::random("entropy");
     let mut driver =
         Driver { role, store, peers, design, timing, timers: BTreeMap::new(), entropy };
@@ -73,6 +73,9 @@ pub(super) async fn run<R: Role>(mut role: R, seat: Seat) {
             () = sleep_until(due), if signal.is_some() => {
                 let signal = signal.expect("the branch is only open with one");
                 driver.timers.remove(&signal);
+                if matches!(signal, Signal::Effect(..)) {
+                    point("before-effect").await;
+                }
                 driver.step(|role, context, output| role.signal(context, signal, output)).await;
             }
         }
@@ -101,6 +104,10 @@ impl<R: Role> Driver<R> {
         for (to, message) in output.sends {
             point(message.point_before()).await;
             self.peers.send(&to, message);
+        }
+        if !output.late_records.is_empty() {
+            point("before-late-records").await;
+            self.store.keep(&output.late_records).expect("the simulated disk works");
         }
     }
 }

@@ -25,6 +25,7 @@ use holdover_model::design::Design;
 use holdover_model::identity::{AgentId, RunId, WorkerId};
 use holdover_model::role::agent::{Agent, Brief};
 use holdover_model::role::authority::Authority;
+use holdover_model::role::co_located::CoLocated;
 use holdover_model::role::destination::Destination;
 use holdover_model::role::ledger::Ledger;
 use holdover_model::role::supervisor::Supervisor;
@@ -65,17 +66,30 @@ pub fn install(world: &mut World, plan: &Plan) {
     let timing = plan.timing;
     let shared = || (Rc::clone(&design), timing);
 
+    let is_co_located = design.fence.is_co_located();
     let (d, t) = shared();
-    world.host_with("authority", OPTIONS, move || {
-        host::run(Authority::new(), seat(Actor::Authority, &d, t))
-    });
+    if is_co_located {
+        world.host_with("authority", OPTIONS, move || {
+            let store = CoLocated::new(Authority::new(), Destination::new(resources()));
+            host::run(store, seat(Actor::Authority, &d, t))
+        });
+    } else {
+        world.host_with("authority", OPTIONS, move || {
+            host::run(Authority::new(), seat(Actor::Authority, &d, t))
+        });
+    }
     let (d, t) = shared();
     world
         .host_with("ledger", OPTIONS, move || host::run(Ledger::new(), seat(Actor::Ledger, &d, t)));
     let (d, t) = shared();
-    world.host_with("destination", OPTIONS, move || {
-        host::run(Destination::new(resources()), seat(Actor::Destination, &d, t))
-    });
+    if is_co_located {
+        // Plans may name it all the same.
+        world.host_with("destination", OPTIONS, || async {});
+    } else {
+        world.host_with("destination", OPTIONS, move || {
+            host::run(Destination::new(resources()), seat(Actor::Destination, &d, t))
+        });
+    }
     for name in WORKERS {
         let (d, t) = shared();
         world.host_with(name, OPTIONS, move || {

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use holdover_model::role::co_located::CoLocated;
 use holdover_model::role::{Actor, Message};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_local;
@@ -43,6 +44,8 @@ struct Line {
 
 struct Shared {
     me: Actor,
+    /// Whether authority and destination are one host, which is the authority's.
+    is_co_located: bool,
     lines: RefCell<BTreeMap<Actor, Line>>,
     lines_opened: RefCell<u64>,
     inbox: UnboundedSender<(Actor, Message)>,
@@ -54,10 +57,14 @@ pub(super) struct Peers(Rc<Shared>);
 
 impl Peers {
     /// Listens for peers, and hands everything that arrives to the receiver.
-    pub(super) async fn listen(me: Actor) -> (Self, UnboundedReceiver<(Actor, Message)>) {
+    pub(super) async fn listen(
+        me: Actor,
+        is_co_located: bool,
+    ) -> (Self, UnboundedReceiver<(Actor, Message)>) {
         let (inbox, arrivals) = unbounded_channel();
         let peers = Self(Rc::new(Shared {
             me,
+            is_co_located,
             lines: RefCell::default(),
             lines_opened: RefCell::default(),
             inbox,
@@ -75,6 +82,11 @@ impl Peers {
 
     /// Sends a message, or drops it if the peer would have to open the connection.
     pub(super) fn send(&self, to: &Actor, message: Message) {
+        let opens = opens(&self.0.me, to);
+        let to = match to {
+            Actor::Destination if self.0.is_co_located => &Actor::Authority,
+            to => to,
+        };
         let message = match self.0.lines.borrow().get(to) {
             None => message,
             Some(line) => match line.outbox.send(message) {
@@ -82,12 +94,20 @@ impl Peers {
                 Err(unsent) => unsent.0,
             },
         };
-        if opens(&self.0.me, to) {
+        if opens {
             let (number, mail) = self.register(to.clone());
             if let Some(line) = self.0.lines.borrow().get(to) {
                 line.outbox.send(message).expect("the receiver is right here");
             }
             spawn_local(self.clone().dial(to.clone(), number, mail));
+        }
+    }
+
+    /// Who says a message: this host's role, or one of the two that live here.
+    fn speaker(&self, message: &Message) -> Actor {
+        match &self.0.me {
+            Actor::Authority if self.0.is_co_located => CoLocated::speaker(message),
+            me => me.clone(),
         }
     }
 
@@ -135,7 +155,8 @@ impl Peers {
                     self.0.inbox.send((from, message)).ok()?;
                 }
                 message = mail.recv() => {
-                    wire.send(&Frame { from: self.0.me.clone(), message: message? }).await?;
+                    let message = message?;
+                    wire.send(&Frame { from: self.speaker(&message), message }).await?;
                 }
             }
         }

@@ -106,18 +106,19 @@ pub(crate) enum Kind {
 pub(crate) fn classify(message: &Message) -> (Kind, Option<IntentHash>) {
     match message {
         Message::Perform { intent, .. } => (Kind::Perform, Some(intent.hash())),
-        Message::Entry { intent_hash, .. } | Message::MayDispatch { intent_hash, .. } => {
-            (Kind::View, Some(*intent_hash))
-        }
+        Message::Entry { intent_hash, .. }
+        | Message::NotFound { intent_hash }
+        | Message::MayDispatch { intent_hash, .. } => (Kind::View, Some(*intent_hash)),
         Message::Applied { intent_hash, .. } => (Kind::Fate(None), Some(*intent_hash)),
         Message::Rejected { intent_hash, attempt_id, .. }
         | Message::Reconciled { intent_hash, attempt_id, .. } => {
             (Kind::Fate(Some(*attempt_id)), Some(*intent_hash))
         }
         Message::Claim { intent, .. } => (Kind::ToLedger, Some(intent.hash())),
-        Message::Dispatch { intent_hash, .. } | Message::Settle { intent_hash, .. } => {
-            (Kind::ToLedger, Some(*intent_hash))
-        }
+        Message::LookUp { intent_hash }
+        | Message::Dispatch { intent_hash, .. }
+        | Message::Settle { intent_hash, .. }
+        | Message::Close { intent_hash, .. } => (Kind::ToLedger, Some(*intent_hash)),
         Message::Apply { envelope, .. } => (Kind::ToDestination, Some(envelope.intent_hash)),
         Message::Reconcile { intent_hash, .. } => (Kind::ToDestination, Some(*intent_hash)),
         Message::Release { .. } | Message::Renew { .. } => (Kind::Lease, None),

@@ -39,6 +39,8 @@ pub enum Stage {
     Reconciling(AttemptId),
     /// The ledger, to record what became of this try.
     Settling(AttemptId, OperationStatus),
+    /// The ledger, to record that nothing leaves after this try.
+    Closing(AttemptId),
 }
 
 /// One intent that the worker is busy with.
@@ -210,6 +212,10 @@ impl Worker {
                     out.send(Actor::Destination, Message::Read { resource });
                 }
             },
+            Stage::Closing(attempt_id) => out.send(
+                Actor::Ledger,
+                Message::Close { operation_id: known(), intent_hash: key, attempt_id },
+            ),
             Stage::Settling(attempt_id, status) => out.send(
                 Actor::Ledger,
                 Message::Settle {
@@ -309,7 +315,7 @@ impl Worker {
     ) {
         let is_asked = self.jobs.get(&key).is_some_and(|job| match job.stage {
             Stage::Claiming | Stage::LookingUp => true,
-            Stage::Marking(_) | Stage::Settling(..) => {
+            Stage::Marking(_) | Stage::Settling(..) | Stage::Closing(_) => {
                 job.operation_id.as_ref() == Some(&entry.operation_id)
             }
             _ => false,
@@ -342,11 +348,14 @@ impl Worker {
                 let receipt = job.receipt.clone();
                 self.settle(context, key, attempt_id, OperationStatus::Committed, receipt, out);
             }
+            OperationStatus::FailedBeforeEffect if entry.is_closed => {
+                self.finish(context, key, Answer::Failed, out);
+            }
             OperationStatus::Prepared if is_outdated => {
-                self.settle(context, key, attempt_id, OperationStatus::NeverSent, None, out);
+                self.enter(context, key, Stage::Closing(attempt_id), out);
             }
             OperationStatus::FailedBeforeEffect if is_outdated || is_given_up || is_replayed => {
-                self.finish(context, key, Answer::Failed, out);
+                self.enter(context, key, Stage::Closing(attempt_id), out);
             }
             OperationStatus::FailedBeforeEffect
                 if design.identity.allocated_by == AllocatedBy::PerAttempt
@@ -395,7 +404,7 @@ impl Worker {
                 self.send_off(context, key, AttemptId(1), out);
             }
             // The ledger has forgotten the operation: as if nothing had been tried.
-            Stage::Marking(_) | Stage::Settling(..) => {
+            Stage::Marking(_) | Stage::Settling(..) | Stage::Closing(_) => {
                 let is_given_up = self.attempts_max.is_some_and(|max| job.tries >= max);
                 if job.refusal == Some(Rejection::VersionConflict) || is_given_up {
                     return self.finish(context, key, Answer::Failed, out);
@@ -527,9 +536,8 @@ impl Worker {
         out: &mut Out,
     ) {
         let Some(job) = self.jobs.get(&key) else { return };
-        let (Stage::InFlight(attempt_id) | Stage::Reconciling(attempt_id)) = job.stage else {
-            return;
-        };
+        // Once the outcome counts as unknown, only a reconcile tells it.
+        let Stage::InFlight(attempt_id) = job.stage else { return };
         let is_mine = job.operation_id.as_ref().is_some_and(|id| receipt.binds(id, key));
         if is_mine || !context.design.identity.compares_hashes() {
             let status = OperationStatus::Committed;
@@ -546,15 +554,7 @@ impl Worker {
         out: &mut Out,
     ) {
         let Some(job) = self.jobs.get_mut(&key) else { return };
-        let is_under_way = match job.stage {
-            Stage::InFlight(current) => current == attempt_id,
-            // Its own question has closed the try; the answer to that is on the way.
-            Stage::Reconciling(current) => {
-                current == attempt_id && reason != Rejection::AttemptClosed
-            }
-            _ => false,
-        };
-        if !is_under_way {
+        if job.stage != Stage::InFlight(attempt_id) {
             return;
         }
         job.refusal = Some(reason);
@@ -569,7 +569,6 @@ impl Worker {
             }
             Rejection::VersionConflict
                 if attempt_id > AttemptId(1)
-                    && matches!(job.stage, Stage::InFlight(_))
                     && context.design.recovery.conflict_after_unknown
                         == ConflictAfterUnknown::Reconcile =>
             {
