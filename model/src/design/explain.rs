@@ -172,6 +172,12 @@ const PRACTICE: &[(&str, &str, &[&str])] = &[
         &[IDENTITY, "AWS SDK idempotency tokens"],
     ),
     (
+        "guarantee.definite-outcomes",
+        "A status code cannot say whether there was an effect; class it as failed before any \
+         effect, committed, or unknown. Most clients promise nothing of the kind.",
+        &[FENCING, IDENTITY, "ietf-wg-httpapi/idempotency#41"],
+    ),
+    (
         "authority.epoch",
         "ZooKeeper (czxid), etcd (create revision) and Kafka (InitProducerId) count every \
          acquisition. Some lock tables count changes of owner only. SET NX PX, advisory locks \

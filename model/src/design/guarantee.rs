@@ -86,6 +86,13 @@ impl Guarantee {
                 true: "A second operation id for an intent is a violation.",
                 false: "A retry may be an operation of its own."
             ),
+            truth!(
+                "definite-outcomes":
+                    "Whether outcomes are definite: unknown leaves only by a reconcile, nothing \
+                     completes without a receipt, and what counts as failed has no effect.",
+                true: "An outcome that is concluded from silence is a violation.",
+                false: "Silence may be taken for an answer."
+            ),
         ],
     };
 
