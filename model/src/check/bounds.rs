@@ -9,6 +9,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::design::Design;
+
 macro_rules! budgets {
     ($($(#[$meta:meta])* $name:ident = $label:literal,)*) => {
         /// What may happen only so many times in one run.
@@ -204,4 +206,56 @@ impl fmt::Display for Bounds {
         }
         Ok(())
     }
+}
+
+/// The bounds that are explored if nothing else is said.
+///
+/// No single bound shows everything, and budgets multiply. So each fault comes alone with
+/// a second request, and those faults come together that have been seen to need each
+/// other. Losses are left out where they add nothing: a message that is never delivered is
+/// as good as lost, so they only matter for settling.
+///
+/// What this leaves out: leases that are renewed or given back unused, and more than two
+/// tries of an operation.
+pub fn portfolio(design: &Design) -> Vec<Bounds> {
+    use Budget::{
+        AgentCrashes, AuthorityCrashes, DestinationCrashes, Duplications, Expiries, LedgerCrashes,
+        Losses, Resends, Retries, Revocations, Takeovers, WorkerCrashes,
+    };
+    let two = Bounds::default();
+    let one = Bounds { operations: 1, ..Bounds::default() };
+    let mut portfolio = vec![
+        // The usual case first: what is broken here is broken in the fewest steps.
+        two.clone().with(Takeovers, 1),
+        Bounds { is_conditional: false, ..two.clone() }.with(Takeovers, 1),
+    ];
+    let faults = [
+        Takeovers,
+        Revocations,
+        Expiries,
+        WorkerCrashes,
+        AuthorityCrashes,
+        LedgerCrashes,
+        DestinationCrashes,
+        AgentCrashes,
+        Duplications,
+    ];
+    portfolio.extend(faults.map(|fault| one.clone().with(Retries, 1).with(fault, 1)));
+    portfolio.push(one.clone().with(Retries, 1).with(Losses, 1).with(Resends, 1));
+    portfolio.extend([
+        Bounds { is_conditional: false, ..one.clone() }
+            .with(Retries, 1)
+            .with(Takeovers, 1)
+            .with(WorkerCrashes, 1),
+        Bounds { workers: 3, ..one.clone() }.with(Takeovers, 2),
+        Bounds { resources: 2, ..two.clone() }.with(Takeovers, 1),
+        two.clone()
+            .with(WorkerCrashes, 1)
+            .with(AuthorityCrashes, 1)
+            .with(Expiries, 1)
+            .with(Takeovers, 1),
+        two.with(Retries, 1).with(Takeovers, 1).with(WorkerCrashes, 1),
+    ]);
+    let _ = design;
+    portfolio
 }

@@ -36,7 +36,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-pub use bounds::{Bounds, Budget, Budgets};
+pub use bounds::{Bounds, Budget, Budgets, portfolio};
 pub use counterexample::{Counterexample, Moment};
 pub use search::Progress;
 pub use verdict::{BoundReport, Judgement, Verdict};
@@ -117,6 +117,9 @@ pub struct Options<'a> {
     pub assumptions: Assumptions,
     /// Whether a settled state has to stay reachable from every state.
     pub checks_settling: bool,
+    /// Whether the search goes on after a violation, with all that does not break an
+    /// invariant: for comparing counts of states.
+    pub explores_past_violations: bool,
     /// Is told now and then how far the search has come.
     pub progress: Option<&'a mut dyn FnMut(Progress<'_>)>,
 }
@@ -129,6 +132,7 @@ impl Default for Options<'_> {
             reductions: Reductions::all(),
             assumptions: Assumptions::none(),
             checks_settling: true,
+            explores_past_violations: false,
             progress: None,
         }
     }
@@ -171,6 +175,7 @@ fn check_one(
         memory_bytes_max: options.memory_mib_max.saturating_mul(1 << 20),
         depth_max: None,
         checks_settling: options.checks_settling,
+        explores_past_violations: options.explores_past_violations,
     };
     let mut silent = |_: Progress<'_>| ();
     let (space, found) = loop {
@@ -192,6 +197,7 @@ fn check_one(
                 threads: 1,
                 depth_max: Some(first.steps.len()),
                 checks_settling: false,
+                explores_past_violations: false,
                 ..limits
             };
             let again = Space::new(System::new(design, bounds), reductions, options.assumptions);
@@ -214,7 +220,11 @@ fn check_one(
         depth,
         seconds: began.elapsed().as_secs_f64(),
         peak_memory_mib,
-        exhausted: matches!(end, End::Exhausted | End::Wedged(_)),
+        exhausted: match end {
+            End::Exhausted | End::Wedged(_) => true,
+            End::Violated(_) => limits.explores_past_violations,
+            End::Stopped | End::Asymmetric => false,
+        },
         symmetric: reductions.symmetry,
     };
     (report, counterexample)

@@ -3,8 +3,10 @@
 //! A level is finished before the next one begins, also when it holds a violation. So the
 //! counts do not depend on how the threads took turns.
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Barrier, Mutex};
+use std::sync::{Barrier, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::check::bounds::Bounds;
@@ -20,6 +22,8 @@ pub(crate) struct Limits {
     /// No state further away than this is expanded.
     pub(crate) depth_max: Option<usize>,
     pub(crate) checks_settling: bool,
+    /// The search goes on where no invariant is broken.
+    pub(crate) explores_past_violations: bool,
 }
 
 /// Where a search stands.
@@ -94,8 +98,11 @@ struct Shared<'a> {
     peak_bytes: AtomicUsize,
     out_of_memory: AtomicBool,
     is_done: AtomicBool,
+    has_panicked: AtomicBool,
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
     /// A state of this level from which a step breaks an invariant.
     violating: Mutex<Option<u64>>,
+    is_wedged: AtomicBool,
     wedged: Mutex<Option<u64>>,
 }
 
@@ -121,7 +128,10 @@ pub(crate) fn search(
         peak_bytes: AtomicUsize::new(0),
         out_of_memory: AtomicBool::new(false),
         is_done: AtomicBool::new(false),
+        has_panicked: AtomicBool::new(false),
+        panic: Mutex::default(),
         violating: Mutex::default(),
+        is_wedged: AtomicBool::new(false),
         wedged: Mutex::default(),
     };
     let mut lens = Lens::new(space);
@@ -131,6 +141,7 @@ pub(crate) fn search(
     shared.visited.insert(fingerprint(&initial), 0);
     let mut chunk = vec![u32::try_from(initial.len()).expect("a state is short")];
     chunk.extend(initial);
+    shared.frontier_bytes.store(chunk.capacity() * size_of::<u32>(), Ordering::Relaxed);
     shared.level.lock().expect("no thread panics").push(chunk);
 
     let barrier = Barrier::new(limits.threads);
@@ -145,7 +156,7 @@ pub(crate) fn search(
                     if shared.is_done.load(Ordering::Relaxed) {
                         return;
                     }
-                    shared.work(index, &mut lens, &mut || ());
+                    shared.work_guarded(index, &mut lens, &mut || ());
                     barrier.wait();
                 }
             });
@@ -153,14 +164,14 @@ pub(crate) fn search(
         let mut reported = began;
         loop {
             barrier.wait();
-            shared.work(0, &mut lens, &mut || {
+            shared.work_guarded(0, &mut lens, &mut || {
                 if reported.elapsed() >= Duration::from_millis(200) {
                     reported = Instant::now();
                     progress(shared.progress(depth, began));
                 }
             });
             barrier.wait();
-            let is_last = shared.turn_level();
+            let is_last = shared.has_panicked.load(Ordering::Relaxed) || shared.turn_level();
             let is_deep = limits.depth_max.is_some_and(|max| depth >= max);
             if is_last || is_deep {
                 if is_deep && !is_last {
@@ -173,12 +184,24 @@ pub(crate) fn search(
             depth += 1;
         }
     });
+    if let Some(panic) = shared.panic.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        resume_unwind(panic);
+    }
     progress(shared.progress(depth, began));
     let end = shared.end();
     shared.found(end, depth)
 }
 
 impl Shared<'_> {
+    /// Works, and stops all threads if a step panics: the others must not wait for ever.
+    fn work_guarded(&self, index: usize, lens: &mut Lens<'_>, after_chunk: &mut dyn FnMut()) {
+        let work = AssertUnwindSafe(|| self.work(index, lens, after_chunk));
+        if let Err(panic) = catch_unwind(work) {
+            self.has_panicked.store(true, Ordering::Relaxed);
+            *self.panic.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
+        }
+    }
+
     /// Takes states of this level until there are none.
     fn work(&self, index: usize, lens: &mut Lens<'_>, after_chunk: &mut dyn FnMut()) {
         let mut successors = Successors::default();
@@ -201,7 +224,8 @@ impl Shared<'_> {
                 generated += successors.len() as u64;
                 for (_, successor) in successors.iter() {
                     let Some(successor) = successor else {
-                        *self.violating.lock().expect("no thread panics") = Some(parent);
+                        let mut violating = self.violating.lock().expect("no thread panics");
+                        violating.get_or_insert(parent);
                         continue;
                     };
                     if !self.visited.insert(fingerprint(successor), parent) {
@@ -215,9 +239,12 @@ impl Shared<'_> {
                         self.hand_on(full, std::mem::take(&mut fresh_states));
                     }
                 }
+                // One wedge is enough, and to find that there is no way out takes long.
                 if let Some(calm) = &self.calm
+                    && !self.is_wedged.load(Ordering::Relaxed)
                     && !calm.settles(lens, state)
                 {
+                    self.is_wedged.store(true, Ordering::Relaxed);
                     self.wedged.lock().expect("no thread panics").get_or_insert(parent);
                 }
             }
@@ -245,15 +272,18 @@ impl Shared<'_> {
     /// Makes the next level the current one; true if the search is over.
     fn turn_level(&self) -> bool {
         let next = std::mem::take(&mut *self.next.lock().expect("no thread panics"));
+        let is_violated = self.violating.lock().expect("no thread panics").is_some();
         let is_over = next.is_empty()
             || self.must_stop()
-            || self.violating.lock().expect("no thread panics").is_some();
+            || is_violated && !self.limits.explores_past_violations;
         *self.level.lock().expect("no thread panics") = next;
         is_over
     }
 
     fn must_stop(&self) -> bool {
-        self.out_of_memory.load(Ordering::Relaxed) || self.space.is_asymmetric()
+        self.out_of_memory.load(Ordering::Relaxed)
+            || self.space.is_asymmetric()
+            || self.has_panicked.load(Ordering::Relaxed)
     }
 
     fn memory_bytes(&self) -> usize {

@@ -21,6 +21,10 @@ use crate::check::visited::Visited;
 /// ever.
 const STATES_MAX: usize = 20_000;
 
+/// No run of a look is longer than this, lest it follows an agent that asks again and
+/// again.
+const STEPS_MAX: usize = 150;
+
 /// The states from which a settled one is reachable, as far as they are known.
 pub(crate) struct Calm {
     settling: Visited,
@@ -70,6 +74,9 @@ impl Calm {
             }
             if seen.len() > STATES_MAX {
                 return false;
+            }
+            if depth == STEPS_MAX {
+                continue;
             }
             lens.expand_calm(&state, &mut successors);
             let ahead = successors.iter().filter_map(|(_, successor)| successor);

@@ -91,6 +91,12 @@ pub(crate) struct Space {
 
 impl Space {
     pub(crate) fn new(system: System, reductions: Reductions, assumptions: Assumptions) -> Self {
+        let is_argued = dead_message::is_argued_for(system.design());
+        let reductions = Reductions {
+            dead_messages: reductions.dead_messages && is_argued,
+            partial_order: reductions.partial_order && is_argued,
+            ..reductions
+        };
         let signals = Interner::new();
         let stimuli = system
             .stimuli()

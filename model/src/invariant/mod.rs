@@ -171,7 +171,7 @@ impl Monitor {
             effect: effect::Effects::default(),
             state: state::States::default(),
             recovery: recovery::Recovery::new(guarantee),
-            approval: approval::Approvals::default(),
+            approval: approval::Approvals::new(guarantee),
             settling: settling::Settling::default(),
         }
     }

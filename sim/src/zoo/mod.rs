@@ -1,6 +1,6 @@
 //! The zoo: every named design checked, and what was found compared with what it expects.
 
-mod portfolio;
+mod bounds;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use holdover_model::design::{Design, NAMED};
 use holdover_model::invariant::InvariantId;
 use serde::Serialize;
 
-pub use portfolio::portfolio;
+pub use bounds::bounds;
 
 /// What was found about one design, beside what it expects.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -54,7 +54,7 @@ impl Specimen {
     }
 }
 
-/// Checks every named design within the [`portfolio`], as many at once as there are threads.
+/// Checks every named design within the [`bounds`], as many at once as there are threads.
 /// `seen` is told of each as soon as it is done.
 ///
 /// # Panics
@@ -69,7 +69,7 @@ pub fn check_all(threads: usize, seen: &(dyn Fn(&Specimen) + Sync)) -> Vec<Speci
                 while let Some((name, _)) = NAMED.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let design = Design::named(name).expect("a named design is well formed");
                     let options = Options { threads: 1, ..Options::default() };
-                    let specimen = Specimen::new(&design, &check(&design, &portfolio(), options));
+                    let specimen = Specimen::new(&design, &check(&design, &bounds(), options));
                     seen(&specimen);
                     found.lock().expect("no thread panics").push(specimen);
                 }

@@ -32,7 +32,9 @@ use crate::check::bounds::{Bounds, Budget};
 use crate::check::component::Machine;
 use crate::check::space::{InputNumber, Lens, Purse, receiver, sender};
 use crate::design::Design;
+use crate::design::fence::{Advance, FenceSettings};
 use crate::design::identity::IdentitySettings;
+use crate::design::recovery::{OnTimeout, RecoverySettings};
 use crate::identity::AttemptId;
 use crate::intent::IntentHash;
 use crate::role::Message;
@@ -52,15 +54,49 @@ impl Rules {
     /// The rules for a design within a bound.
     pub(crate) fn of(design: &Design, bounds: &Bounds) -> Self {
         let budgets = &bounds.budgets;
-        let epochs_are_new = budgets[Budget::Restores] == 0;
+        let is_argued = is_argued_for(design);
+        let epochs_are_new = is_argued && budgets[Budget::Restores] == 0;
         Self {
-            ledger_is_sole: design.identity == IdentitySettings::default(),
+            ledger_is_sole: is_argued && design.identity == IdentitySettings::default(),
             epochs_are_new,
             fence_is_heard: epochs_are_new
                 && budgets[Budget::Losses] == 0
                 && budgets[Budget::AuthorityCrashes] == 0,
         }
     }
+}
+
+/// Whether the arguments above, and those for the partial order, were made for a design:
+/// they are about how roles behave that differ from the safe ones in these settings only.
+pub(crate) fn is_argued_for(design: &Design) -> bool {
+    let safe = Design::default();
+    let fence = FenceSettings {
+        enforced_at: design.fence.enforced_at,
+        check: design.fence.check,
+        advance: match design.fence.advance {
+            Advance::OnFirstWrite => Advance::OnFirstWrite,
+            _ => safe.fence.advance,
+        },
+        ..safe.fence
+    };
+    let identity = IdentitySettings {
+        allocated_by: design.identity.allocated_by,
+        on_mismatch: design.identity.on_mismatch,
+        ..safe.identity
+    };
+    let recovery = RecoverySettings {
+        on_timeout: match design.recovery.on_timeout {
+            OnTimeout::AssumeFailed => OnTimeout::AssumeFailed,
+            _ => safe.recovery.on_timeout,
+        },
+        ..safe.recovery
+    };
+    design.fence == fence
+        && design.identity == identity
+        && design.recovery == recovery
+        && design.authority == safe.authority
+        && design.lease == safe.lease
+        && design.destination == safe.destination
 }
 
 /// What a message is, as far as reductions care.
@@ -98,8 +134,6 @@ pub(crate) enum Kind {
     Acquire,
     /// Its refusal.
     Denied,
-    /// Anything else: no reduction concerns it.
-    Other,
 }
 
 /// What a message is, and which intent it is about.
@@ -134,7 +168,6 @@ pub(crate) fn classify(message: &Message) -> (Kind, Option<IntentHash>) {
         Message::Ready { .. } => (Kind::Ready, None),
         Message::Acquire { .. } => (Kind::Acquire, None),
         Message::Denied { .. } => (Kind::Denied, None),
-        Message::LookUp { .. } | Message::NotFound { .. } => (Kind::Other, None),
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Out, Worker, compares_versions, may_leave};
+use crate::design::Design;
 use crate::design::destination::{Conditions, VersionCheck};
 use crate::design::fence::EnforcedAt;
 use crate::design::identity::{AllocatedBy, Claimed, Ingredients};
@@ -62,12 +63,20 @@ pub(in crate::role) struct Job {
     proposal: Option<OperationId>,
     /// The operation, once claimed.
     operation_id: Option<OperationId>,
-    /// How often it was sent.
+    /// How often it was sent, where the ledger's count of tries begins anew in between.
     tries: u32,
     /// Evidence of the effect, while it is being settled.
     receipt: Option<Receipt>,
     /// Why the latest try was refused.
     refusal: Option<Rejection>,
+}
+
+/// Whether one entry of the ledger counts all tries of an intent.
+fn ledger_counts_tries(context: Context<'_>) -> bool {
+    let Design { identity, recovery, .. } = context.design;
+    identity.allocated_by != AllocatedBy::PerAttempt
+        && identity.claimed == Claimed::BeforeDispatch
+        && recovery.stored_outcome != StoredOutcome::SuccessOnly
 }
 
 impl Job {
@@ -149,7 +158,7 @@ impl Worker {
     ) {
         let Some(job) = self.jobs.get_mut(&key) else { return };
         job.stage = stage;
-        if matches!(stage, Stage::InFlight(_)) {
+        if matches!(stage, Stage::InFlight(_)) && !ledger_counts_tries(context) {
             job.tries += 1;
         }
         let resource = job.resource();

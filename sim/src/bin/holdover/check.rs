@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
 use holdover::report;
-use holdover::zoo::portfolio;
+use holdover_model::check::bounds::portfolio;
 use holdover_model::check::system::SLOTS_MAX;
 use holdover_model::check::{
     Assumptions, Bounds, Budget, Judgement, Options, Progress, Reductions, check,
 };
+use holdover_model::design::Design;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::{Problem, Verdict};
@@ -137,8 +138,8 @@ impl FromArgMatches for BoundFlags {
 
 impl BoundFlags {
     /// The bounds to explore, if a world of that size can be explored.
-    fn bounds(&self) -> Result<Vec<Bounds>, Problem> {
-        let Some(bounds) = &self.0 else { return Ok(portfolio()) };
+    fn bounds(&self, design: &Design) -> Result<Vec<Bounds>, Problem> {
+        let Some(bounds) = &self.0 else { return Ok(portfolio(design)) };
         let Bounds { workers, resources, operations, attempts_max, .. } = *bounds;
         for (name, n) in COUNTS.iter().map(|(name, _)| name).zip([
             u32::from(workers),
@@ -171,7 +172,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
         design.guarantee =
             design.guarantee.demand(demand).map_err(|error| format!("--demand: {error}"))?;
     }
-    let bounds = arguments.bounds.bounds()?;
+    let bounds = arguments.bounds.bounds(&design)?;
     let threads = crate::threads(arguments.threads)?;
     if arguments.memory_mib == 0 {
         return Err("--memory-mib 0: a search needs some memory".into());

@@ -1,8 +1,8 @@
-//! The bounds that a design is checked within if nothing else is said.
+//! The bounds that the zoo is checked within: small ones, because there are many designs.
 //!
 //! Budgets multiply, so the faults are not all allowed at once: each bound has a budget for
-//! faults that meet in public reports. The small ones come first, so that what is broken is
-//! found soon, and its counterexample is short.
+//! faults that meet in public reports. `holdover check` goes further, through the
+//! [portfolio](holdover_model::check::bounds::portfolio).
 
 use holdover_model::check::Budget::{
     AgentCrashes, AuthorityCrashes, DestinationCrashes, Duplications, Expiries, LedgerCrashes,
@@ -10,10 +10,10 @@ use holdover_model::check::Budget::{
 };
 use holdover_model::check::{Bounds, Budget};
 
-/// Every bound of the portfolio, in the order in which they are explored.
-pub fn portfolio() -> Vec<Bounds> {
-    let one = |budgets| bounds(1, 2, budgets);
-    let two = |budgets| bounds(2, 1, budgets);
+/// Every bound, in the order in which they are explored.
+pub fn bounds() -> Vec<Bounds> {
+    let one = |budgets| small(1, 2, budgets);
+    let two = |budgets| small(2, 1, budgets);
     let unconditional = |bounds| Bounds { is_conditional: false, ..bounds };
     let two_resources = |bounds| Bounds { resources: 2, ..bounds };
     vec![
@@ -45,7 +45,7 @@ pub fn portfolio() -> Vec<Bounds> {
     ]
 }
 
-fn bounds(operations: u8, attempts_max: u32, budgets: &[(Budget, u8)]) -> Bounds {
+fn small(operations: u8, attempts_max: u32, budgets: &[(Budget, u8)]) -> Bounds {
     let budgets = budgets.iter().copied().collect();
     Bounds { operations, attempts_max, budgets, ..Bounds::default() }
 }

@@ -1,0 +1,6 @@
+//! The exhaustive checker: what it finds, and that another checker finds the same.
+
+mod plain;
+mod reductions;
+mod stateright;
+mod verdicts;
