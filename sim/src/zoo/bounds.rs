@@ -9,14 +9,18 @@ use holdover_model::check::Budget::{
     Losses, Renewals, Resends, Restores, Retries, Revocations, Takeovers, WorkerCrashes,
 };
 use holdover_model::check::{Bounds, Budget};
+use holdover_model::design::Design;
 
-/// Every bound, in the order in which they are explored.
-pub fn bounds() -> Vec<Bounds> {
+/// The bounds for one design, in the order in which they are explored.
+///
+/// A design that is known to be broken is explored further: it is only through when something
+/// is found.
+pub fn bounds(design: &Design) -> Vec<Bounds> {
     let one = |budgets| small(1, 2, budgets);
     let two = |budgets| small(2, 1, budgets);
     let unconditional = |bounds| Bounds { is_conditional: false, ..bounds };
     let two_resources = |bounds| Bounds { resources: 2, ..bounds };
-    vec![
+    let mut bounds = vec![
         // Who may write: ownership that changes, ends, and is forgotten.
         one(&[(Takeovers, 1)]),
         one(&[(Expiries, 1)]),
@@ -27,6 +31,7 @@ pub fn bounds() -> Vec<Bounds> {
         // What a try is: answers that are late or lost, tries that are repeated.
         one(&[(Retries, 1)]),
         one(&[(Retries, 1), (WorkerCrashes, 1)]),
+        one(&[(Retries, 1), (AuthorityCrashes, 1)]),
         one(&[(Retries, 1), (DestinationCrashes, 1)]),
         one(&[(Retries, 1), (LedgerCrashes, 1)]),
         one(&[(Retries, 1), (AgentCrashes, 1)]),
@@ -42,7 +47,11 @@ pub fn bounds() -> Vec<Bounds> {
         two(&[(Takeovers, 1)]),
         two_resources(two(&[(Takeovers, 1)])),
         one(&[(Takeovers, 1), (Retries, 1)]),
-    ]
+    ];
+    if !design.expect.is_empty() {
+        bounds.push(two(&[(Takeovers, 1), (Retries, 1)]));
+    }
+    bounds
 }
 
 fn small(operations: u8, attempts_max: u32, budgets: &[(Budget, u8)]) -> Bounds {

@@ -54,7 +54,7 @@ impl Specimen {
     }
 }
 
-/// Checks every named design within the [`bounds`], as many at once as there are threads.
+/// Checks every named design within its [`bounds`], as many at once as there are threads.
 /// `seen` is told of each as soon as it is done.
 ///
 /// # Panics
@@ -69,7 +69,8 @@ pub fn check_all(threads: usize, seen: &(dyn Fn(&Specimen) + Sync)) -> Vec<Speci
                 while let Some((name, _)) = NAMED.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let design = Design::named(name).expect("a named design is well formed");
                     let options = Options { threads: 1, ..Options::default() };
-                    let specimen = Specimen::new(&design, &check(&design, &bounds(), options));
+                    let specimen =
+                        Specimen::new(&design, &check(&design, &bounds(&design), options));
                     seen(&specimen);
                     found.lock().expect("no thread panics").push(specimen);
                 }
