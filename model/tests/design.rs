@@ -127,6 +127,36 @@ fn the_sections_are_what_a_design_is_made_of() {
     assert!(count > 80, "{count}");
 }
 
+#[test]
+fn every_value_is_somebodys_practice() {
+    let designs = NAMED.iter().map(|(name, text)| Design::from_toml(name, text).unwrap());
+    let zoo: Vec<_> = designs.map(|design| toml::Table::try_from(design).unwrap()).collect();
+    for section in sections() {
+        for setting in section.settings {
+            for value in setting.values {
+                let is_used = zoo.iter().any(|design| match &design[section.name][setting.name] {
+                    toml::Value::Boolean(is) => is.to_string() == value.name,
+                    chosen => chosen.as_str() == Some(value.name),
+                });
+                let full = format!("{}.{}", section.name, setting.name);
+                assert!(is_used, "no named design has {full} = {:?}", value.name);
+            }
+            let is_listed = zoo.iter().any(|design| design[section.name][setting.name].is_array());
+            assert!(setting.listable.is_empty() || is_listed, "{}", setting.name);
+        }
+    }
+}
+
+#[test]
+fn the_zoo_is_large_sorted_and_each_design_is_its_own() {
+    assert!(NAMED.len() >= 45, "{}", NAMED.len());
+    assert!(NAMED.is_sorted_by_key(|(name, _)| *name));
+    for (name, text) in NAMED {
+        let design = Design::from_toml(name, text).unwrap();
+        assert!(design.summary.matches(['.', '?']).count() >= 2, "{name}: two sentences");
+    }
+}
+
 /// A document with any choice of settings and values.
 fn document() -> impl Strategy<Value = String> {
     let lines = sections().flat_map(|section| {

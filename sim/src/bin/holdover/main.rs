@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
+use holdover_model::check::Options;
 use holdover_model::design::Design;
 
 /// Exhaustive checking and deterministic simulation testing of worker takeover and operation
@@ -107,6 +108,6 @@ fn threads(asked: Option<usize>) -> Result<usize, Problem> {
     match asked {
         Some(0) => Err("--threads 0: there has to be at least one".into()),
         Some(threads) => Ok(threads),
-        None => Ok(std::thread::available_parallelism().map_or(1, usize::from)),
+        None => Ok(Options::default().threads),
     }
 }
