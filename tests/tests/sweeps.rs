@@ -20,6 +20,12 @@ fn the_safe_design_survives() {
     Sweep::new(named("push-before-ready")).seeds(0..2_000).assert_holds();
 }
 
+#[test]
+fn a_store_for_ownership_and_value_survives() {
+    let outcome = Sweep::new(named("co-located-gate")).seeds(0..500).run();
+    assert!(outcome.failures.is_empty(), "{:?}", outcome.failures.first());
+}
+
 /// Sweeps a broken design; gives the invariants that broke.
 fn broken(name: &str, seeds: u64) -> BTreeSet<&'static str> {
     let outcome = Sweep::new(named(name)).seeds(0..seeds).run();
@@ -84,6 +90,9 @@ fn the_sweep_reaches_the_moments_that_matter() {
     let mut missing: BTreeSet<EventKind> = EventKind::ALL.iter().copied().collect();
     // With ids from the ledger there is nothing to collide.
     missing.remove(&EventKind::IdentityCollision);
+    // The world neither restores backups yet nor has others change resources.
+    missing.remove(&EventKind::LeasesVoided);
+    missing.remove(&EventKind::ResourceRecreated);
     for seed in 0..200 {
         for record in sweep.run_seed(holdover::random::Seed(seed)).records {
             missing.remove(&record.event.kind());

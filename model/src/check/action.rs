@@ -28,7 +28,7 @@ pub(crate) enum Action {
 
 impl Action {
     /// To whom it happens.
-    pub(crate) fn actor<'a>(self, space: &'a Space) -> Option<&'a Actor> {
+    pub(crate) fn actor(self, space: &Space) -> Option<&Actor> {
         let actors = space.system.actors();
         match self {
             Self::Deliver(letter) | Self::Duplicate(letter) | Self::Lose(letter) => {
@@ -44,7 +44,7 @@ impl Action {
     pub(crate) fn describe(self, space: &Space) -> String {
         let letter = |number| {
             let letter = space.letter(number);
-            let from = &space.system.actors()[usize::from(letter.from)];
+            let from = space.system.speaker(usize::from(letter.from), &letter.message);
             (letter.message.kind(), from.name().to_owned())
         };
         match self {

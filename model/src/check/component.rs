@@ -11,6 +11,7 @@ use crate::event::Event;
 use crate::lease::Timestamp;
 use crate::role::agent::Agent;
 use crate::role::authority::Authority;
+use crate::role::co_located::CoLocated;
 use crate::role::destination::Destination;
 use crate::role::ledger::Ledger;
 use crate::role::relevance::Relevance;
@@ -78,7 +79,16 @@ struct Effects {
     timers: Vec<(Delay, Signal)>,
 }
 
+impl Effects {
+    fn append(&mut self, later: Self) {
+        self.sends.extend(later.sends);
+        self.events.extend(later.events);
+        self.timers.extend(later.timers);
+    }
+}
+
 /// Any of the roles.
+#[expect(clippy::large_enum_variant, reason = "each value is kept once, behind a pointer")]
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Machine {
     /// An agent.
@@ -89,6 +99,8 @@ pub enum Machine {
     Supervisor(Host<Supervisor>),
     /// The authority.
     Authority(Host<Authority>),
+    /// Authority and destination in one store.
+    CoLocated(Host<CoLocated>),
     /// The ledger.
     Ledger(Host<Ledger>),
     /// The destination.
@@ -102,6 +114,7 @@ macro_rules! with_host {
             Machine::Worker($host) => $body,
             Machine::Supervisor($host) => $body,
             Machine::Authority($host) => $body,
+            Machine::CoLocated($host) => $body,
             Machine::Ledger($host) => $body,
             Machine::Destination($host) => $body,
         }
@@ -113,7 +126,12 @@ impl Machine {
         if let (Self::Authority(host), Input::Restore(backup)) = (&mut *self, input)
             && let Self::Authority(backup) = &backup.machine
         {
+            // The count is kept outside of the backup.
+            let times = host.live.incarnation() + 1;
             host.kept = backup.kept.clone();
+            let mut effects = host.step(context, input);
+            effects.append(host.step(context, &Input::Signal(Signal::Restored(times))));
+            return effects;
         }
         with_host!(self, host => host.step(context, input))
     }
@@ -139,21 +157,31 @@ impl Machine {
 
     /// The destination, if that is what this is.
     pub fn destination(&self) -> Option<&Destination> {
-        if let Self::Destination(host) = self { Some(&host.live) } else { None }
+        match self {
+            Self::Destination(host) => Some(&host.live),
+            Self::CoLocated(host) => Some(&host.live.destination),
+            _ => None,
+        }
     }
 
     /// The authority, if that is what this is.
     pub fn authority(&self) -> Option<&Authority> {
-        if let Self::Authority(host) = self { Some(&host.live) } else { None }
+        match self {
+            Self::Authority(host) => Some(&host.live),
+            Self::CoLocated(host) => Some(&host.live.authority),
+            _ => None,
+        }
     }
 }
 
 /// What can reach a role.
+#[expect(clippy::large_enum_variant, reason = "it lives as long as one step")]
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Input {
     /// It starts, or crashes and starts again, with what it has kept.
     Start,
-    /// It starts again with what an earlier self had kept.
+    /// It starts again with what an earlier self had kept. A co-located store is not
+    /// restored in parts: for it this is a start.
     Restore(Arc<Component>),
     /// A message.
     Message {

@@ -5,7 +5,9 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::check::action::Action;
-use crate::check::space::{Lens, Space, Successors};
+use crate::check::expand::Successors;
+use crate::check::lens::Lens;
+use crate::check::space::Space;
 use crate::event::Event;
 use crate::invariant::Violation;
 

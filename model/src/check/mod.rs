@@ -23,7 +23,10 @@ pub mod system;
 
 mod action;
 mod counterexample;
+mod expand;
+mod facts;
 mod intern;
+mod lens;
 mod reduction;
 mod search;
 mod settle;
@@ -49,7 +52,6 @@ use system::System;
 /// Ways to look at fewer states and still see every violation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[expect(clippy::struct_excessive_bools, reason = "each can be switched off by itself")]
 pub struct Reductions {
     /// Messages that can never matter again are removed.
     pub dead_messages: bool,

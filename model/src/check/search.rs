@@ -10,8 +10,10 @@ use std::sync::{Barrier, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::check::bounds::Bounds;
+use crate::check::expand::Successors;
+use crate::check::lens::Lens;
 use crate::check::settle::Calm;
-use crate::check::space::{Lens, Space, Successors, fingerprint};
+use crate::check::space::{Space, fingerprint};
 use crate::check::visited::Visited;
 
 /// How far a search may go.

@@ -11,9 +11,12 @@
 //! as soon as it meets one of them; and what is left in the budgets does not matter here,
 //! so that many states of the search are one state here.
 
+use std::collections::HashSet;
+
 use crate::check::bounds::Budgets;
-use crate::check::intern::QuickMap;
-use crate::check::space::{Lens, Purse, Successors, fingerprint};
+use crate::check::expand::Successors;
+use crate::check::lens::Lens;
+use crate::check::space::{Purse, fingerprint};
 use crate::check::visited::Visited;
 
 /// A look that has seen this many states without finding a settled one is given up, and
@@ -54,14 +57,14 @@ impl Calm {
 
     /// Depth first, what promises most first; remembers every state on the way.
     fn look(&self, lens: &mut Lens<'_>, start: Vec<u32>) -> bool {
-        let mut seen: QuickMap<u64, ()> = QuickMap::default();
+        let mut seen = HashSet::new();
         let mut successors = Successors::default();
         // What is still to be tried, and after how many steps of the current run.
         let mut open = vec![(0, start)];
         let mut path = Vec::new();
         while let Some((depth, state)) = open.pop() {
             let print = fingerprint(&state);
-            if seen.insert(print, ()).is_some() {
+            if !seen.insert(print) {
                 continue;
             }
             path.truncate(depth);

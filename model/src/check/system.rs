@@ -14,12 +14,13 @@
 use crate::check::bounds::{Bounds, Budget};
 use crate::check::component::{Component, Host, Input, Machine, Pace, Step};
 use crate::design::Design;
-use crate::identity::{AgentId, WorkerId};
+use crate::identity::{AgentId, OperationId, WorkerId};
 use crate::intent::{Payload, Target};
 use crate::invariant::Monitor;
 use crate::resource::{ResourceId, ResourceVersion};
 use crate::role::agent::{Agent, Brief, Task};
 use crate::role::authority::Authority;
+use crate::role::co_located::CoLocated;
 use crate::role::destination::Destination;
 use crate::role::ledger::Ledger;
 use crate::role::supervisor::Supervisor;
@@ -37,6 +38,16 @@ pub struct System {
     bounds: Bounds,
     actors: Vec<Actor>,
     stimuli: Vec<(usize, Signal, Budget)>,
+}
+
+/// The number that the ledger is given for the n-th operation.
+fn allocated_number(operation: u8) -> u64 {
+    u64::from(operation) << 32
+}
+
+/// The id that the ledger allocates for the n-th operation from that number.
+fn allocated_id(operation: u8) -> OperationId {
+    OperationId::new(format!("op_{:016x}", allocated_number(operation)))
 }
 
 /// What may fire an armed signal.
@@ -61,6 +72,10 @@ impl System {
         let agents = (1..=bounds.operations).map(|n| Actor::Agent(agent_id(n)));
         let workers = (0..bounds.workers).map(|n| Actor::Worker(worker_id(n)));
         let services = [Actor::Supervisor, Actor::Authority, Actor::Ledger, Actor::Destination];
+        // Co-located, the destination lives with the authority.
+        let is_apart =
+            |actor: &Actor| *actor != Actor::Destination || !design.fence.is_co_located();
+        let services = services.into_iter().filter(is_apart);
         let actors: Vec<_> = agents.chain(workers).chain(services).collect();
         assert!(actors.len() <= SLOTS_MAX, "{} roles are more than {SLOTS_MAX}", actors.len());
         let mut system =
@@ -69,8 +84,18 @@ impl System {
         let (supervisor, authority) = (slot(Actor::Supervisor), slot(Actor::Authority));
         let suspect = |n| (supervisor, Signal::Suspect(worker_id(n)), Budget::Takeovers);
         let revoke = |n| (authority, Signal::Revoke(resource_id(n)), Budget::Revocations);
-        system.stimuli =
-            (0..bounds.workers).map(suspect).chain((0..bounds.resources).map(revoke)).collect();
+        let (ledger, destination) = (slot(Actor::Ledger), slot(Actor::Destination));
+        let recreate = |n| (destination, Signal::Recreate(resource_id(n)), Budget::Recreations);
+        let forget = |slot| move |n| (slot, Signal::Forget(allocated_id(n)), Budget::Forgettings);
+        let misconfigure = (destination, Signal::Misconfigure, Budget::Misconfigurations);
+        system.stimuli = (0..bounds.workers)
+            .map(suspect)
+            .chain((0..bounds.resources).map(revoke))
+            .chain((0..bounds.resources).map(recreate))
+            .chain((1..=bounds.operations).map(forget(ledger)))
+            .chain((1..=bounds.operations).map(forget(destination)))
+            .chain([misconfigure])
+            .collect();
         system
     }
 
@@ -91,7 +116,19 @@ impl System {
 
     /// The slot of an actor.
     pub fn slot(&self, actor: &Actor) -> Option<usize> {
+        let actor = match actor {
+            Actor::Destination if self.design.fence.is_co_located() => &Actor::Authority,
+            actor => actor,
+        };
         self.actors.iter().position(|candidate| candidate == actor)
+    }
+
+    /// Who in this slot says a message.
+    pub fn speaker(&self, slot: usize, message: &Message) -> Actor {
+        match &self.actors[slot] {
+            Actor::Authority if self.design.fence.is_co_located() => CoLocated::speaker(message),
+            actor => actor.clone(),
+        }
     }
 
     /// Signals that reach roles from outside: slot, signal, and what it costs.
@@ -106,7 +143,7 @@ impl System {
 
     /// A role that has not started.
     pub fn fresh(&self, slot: usize) -> Component {
-        let Bounds { workers, resources, attempts_max, .. } = self.bounds;
+        let Bounds { workers, attempts_max, .. } = self.bounds;
         let workers = || (0..workers).map(worker_id).collect();
         let machine = match &self.actors[slot] {
             Actor::Agent(id) => {
@@ -118,14 +155,20 @@ impl System {
                 Machine::Worker(Host::new(Worker::new(id.clone(), Some(attempts_max))))
             }
             Actor::Supervisor => Machine::Supervisor(Host::new(Supervisor::new(workers()))),
+            Actor::Authority if self.design.fence.is_co_located() => {
+                let store = CoLocated::new(Authority::new(), self.destination());
+                Machine::CoLocated(Host::new(store))
+            }
             Actor::Authority => Machine::Authority(Host::new(Authority::new())),
             Actor::Ledger => Machine::Ledger(Host::new(Ledger::new())),
-            Actor::Destination => {
-                let cells = (0..resources).map(|n| (resource_id(n), ResourceVersion::default()));
-                Machine::Destination(Host::new(Destination::new(cells)))
-            }
+            Actor::Destination => Machine::Destination(Host::new(self.destination())),
         };
         Component::new(machine)
+    }
+
+    fn destination(&self) -> Destination {
+        let resources = 0..self.bounds.resources;
+        Destination::new(resources.map(|n| (resource_id(n), ResourceVersion::default())))
     }
 
     /// The operations differ in their step only, so that they are symmetric; the payload is
@@ -167,7 +210,7 @@ impl System {
                 let step = intent.record().step_id.as_str();
                 (1..=self.bounds.operations)
                     .find(|number| step_name(*number) == step)
-                    .map(|number| u64::from(number) << 32)
+                    .map(allocated_number)
             }
             _ => None,
         };

@@ -53,7 +53,8 @@ impl Visited {
     }
 
     fn shard(&self, fingerprint: u64) -> &Mutex<Shard> {
-        &self.shards[fingerprint as usize % SHARDS]
+        let shard = usize::try_from(fingerprint % SHARDS as u64).expect("there are few shards");
+        &self.shards[shard]
     }
 
     /// Adds a state; false if it was there.

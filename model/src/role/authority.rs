@@ -93,6 +93,11 @@ impl Authority {
         }
     }
 
+    /// How often it was restored from a backup, as far as it knows.
+    pub fn incarnation(&self) -> u32 {
+        self.incarnation
+    }
+
     /// The epoch before the first one of this incarnation.
     fn base(&self) -> Epoch {
         Epoch(u64::from(self.incarnation) << 32)

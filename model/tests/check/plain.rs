@@ -90,7 +90,7 @@ impl Plain {
     }
 
     fn deliver(&self, state: &mut State, (from, to, message): &Letter) -> bool {
-        let from = self.0.actors()[*from].clone();
+        let from = self.0.speaker(*from, message);
         let input = Input::Message { from, message: message.clone() };
         self.take(state, *to, &input).is_ok()
     }

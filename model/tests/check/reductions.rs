@@ -5,7 +5,7 @@ use holdover_model::design::{Design, NAMED};
 
 fn verdict(design: &Design, bounds: &Bounds, reductions: Reductions) -> Verdict {
     let options = Options { reductions, checks_settling: false, ..Options::default() };
-    check(design, &[bounds.clone()], options)
+    check(design, std::slice::from_ref(bounds), options)
 }
 
 fn each() -> [Reductions; 4] {
@@ -22,7 +22,9 @@ fn each() -> [Reductions; 4] {
 fn with_and_without_reductions_the_verdict_is_the_same() {
     let one = Bounds { operations: 1, ..Bounds::default() };
     let bounds = [
-        one.clone().with(Budget::Takeovers, 1).with(Budget::Retries, 1),
+        Bounds { attempts_max: 1, ..one.clone() }
+            .with(Budget::Takeovers, 1)
+            .with(Budget::Retries, 1),
         Bounds { is_conditional: false, ..one.clone() }
             .with(Budget::Takeovers, 1)
             .with(Budget::WorkerCrashes, 1),

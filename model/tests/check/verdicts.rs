@@ -39,14 +39,14 @@ fn push_before_ready_is_safe_and_settles() {
 fn a_fence_that_only_remembers_the_highest_epoch_lets_a_stale_write_through() {
     let bounds = Bounds { operations: 1, is_conditional: false, ..Bounds::default() }
         .with(Budget::Takeovers, 1);
-    assert_breaks("highest-seen", bounds, InvariantId::NoStaleEffect, 15);
+    assert_breaks("highest-seen", bounds, InvariantId::NoStaleEffect, 16);
 }
 
 #[test]
 fn a_check_in_the_adapter_lets_a_stale_write_through() {
     let bounds = Bounds { operations: 1, is_conditional: false, ..Bounds::default() }
         .with(Budget::Takeovers, 1);
-    assert_breaks("adapter-check", bounds, InvariantId::NoStaleEffect, 17);
+    assert_breaks("adapter-check", bounds, InvariantId::NoStaleEffect, 18);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn ids_from_the_clock_name_two_intents() {
 #[test]
 fn a_timeout_that_means_failed_has_an_effect_twice() {
     let bounds = Bounds { operations: 1, is_conditional: false, ..Bounds::default() };
-    assert_breaks("timeout-means-failed", bounds, InvariantId::AtMostOneEffect, 21);
+    assert_breaks("timeout-means-failed", bounds, InvariantId::AtMostOneEffect, 23);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn what_is_reported_does_not_depend_on_the_number_of_threads() {
     for design in ["push-before-ready", "highest-seen"] {
         let [one, two] = [1, 2].map(|threads| {
             let options = Options { threads, ..Options::default() };
-            check(&Design::named(design).unwrap(), &[bounds.clone()], options)
+            check(&Design::named(design).unwrap(), std::slice::from_ref(&bounds), options)
         });
         assert_eq!(one.counterexample, two.counterexample);
         assert_eq!(one.unique_states(), two.unique_states());

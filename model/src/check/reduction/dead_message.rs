@@ -30,7 +30,8 @@
 
 use crate::check::bounds::{Bounds, Budget};
 use crate::check::component::Machine;
-use crate::check::space::{InputNumber, Lens, Purse, receiver, sender};
+use crate::check::lens::{InputNumber, Lens};
+use crate::check::space::{Purse, receiver, sender};
 use crate::design::Design;
 use crate::design::fence::{Advance, FenceSettings};
 use crate::design::identity::IdentitySettings;
@@ -54,7 +55,7 @@ impl Rules {
     /// The rules for a design within a bound.
     pub(crate) fn of(design: &Design, bounds: &Bounds) -> Self {
         let budgets = &bounds.budgets;
-        let is_argued = is_argued_for(design);
+        let is_argued = is_argued_for(design, bounds);
         let epochs_are_new = is_argued && budgets[Budget::Restores] == 0;
         Self {
             ledger_is_sole: is_argued && design.identity == IdentitySettings::default(),
@@ -67,8 +68,9 @@ impl Rules {
 }
 
 /// Whether the arguments above, and those for the partial order, were made for a design:
-/// they are about how roles behave that differ from the safe ones in these settings only.
-pub(crate) fn is_argued_for(design: &Design) -> bool {
+/// they are about how roles behave that differ from the safe ones in these settings only,
+/// where nobody else touches what the destination keeps.
+pub(crate) fn is_argued_for(design: &Design, bounds: &Bounds) -> bool {
     let safe = Design::default();
     let fence = FenceSettings {
         enforced_at: design.fence.enforced_at,
@@ -91,7 +93,11 @@ pub(crate) fn is_argued_for(design: &Design) -> bool {
         },
         ..safe.recovery
     };
-    design.fence == fence
+    let is_undisturbed = [Budget::Recreations, Budget::Misconfigurations, Budget::Forgettings]
+        .iter()
+        .all(|budget| bounds.budgets[*budget] == 0);
+    is_undisturbed
+        && design.fence == fence
         && design.identity == identity
         && design.recovery == recovery
         && design.authority == safe.authority
@@ -134,6 +140,30 @@ pub(crate) enum Kind {
     Acquire,
     /// Its refusal.
     Denied,
+}
+
+impl Kind {
+    /// Whether somebody has asked for it, and may wait for it no longer.
+    pub(crate) fn is_reply(self) -> bool {
+        match self {
+            Self::View
+            | Self::Fate(_)
+            | Self::Answered
+            | Self::State
+            | Self::Confirmation
+            | Self::Fence
+            | Self::Denied => true,
+            Self::Perform
+            | Self::ToLedger
+            | Self::ToDestination
+            | Self::Lease
+            | Self::Supervision
+            | Self::Admit
+            | Self::Read
+            | Self::Ready
+            | Self::Acquire => false,
+        }
+    }
 }
 
 /// What a message is, and which intent it is about.
@@ -322,5 +352,63 @@ pub(crate) fn answer(message: &Message) -> Option<AttemptId> {
     match message {
         Message::Reconcile { attempt_id, .. } => Some(*attempt_id),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{HashSet, VecDeque};
+    use std::hash::{BuildHasher, BuildHasherDefault};
+
+    use super::*;
+    use crate::check::expand::Successors;
+    use crate::check::intern::QuickHasher;
+    use crate::check::space::Space;
+    use crate::check::system::System;
+    use crate::check::{Assumptions, Reductions};
+
+    /// Every reachable combination of roles, invariants and budgets, whatever is under way.
+    fn cores(design: &Design, bounds: &Bounds, dead_messages: bool) -> HashSet<u64> {
+        let reductions = Reductions { dead_messages, ..Reductions::none() };
+        let space = Space::new(System::new(design, bounds), reductions, Assumptions::none());
+        let mut lens = Lens::new(&space);
+        let initial = lens.initial().unwrap();
+        let mut seen = HashSet::from([initial.clone()]);
+        let mut open = VecDeque::from([initial]);
+        let mut successors = Successors::default();
+        let mut cores = HashSet::new();
+        while let Some(state) = open.pop_front() {
+            let components: Vec<_> =
+                (0..space.slots()).map(|slot| space.components.value(state[slot])).collect();
+            let core = (components, space.monitor_of(&state), space.purse_of(&state));
+            cores.insert(BuildHasherDefault::<QuickHasher>::default().hash_one(core));
+            lens.expand(&state, &mut successors);
+            for (_, successor) in successors.iter() {
+                if let Some(successor) = successor
+                    && seen.insert(successor.to_vec())
+                {
+                    open.push_back(successor.to_vec());
+                }
+            }
+        }
+        cores
+    }
+
+    #[test]
+    fn without_dead_messages_the_same_can_happen() {
+        let one = Bounds { operations: 1, ..Bounds::default() };
+        for bounds in [
+            one.clone().with(Budget::Takeovers, 1),
+            one.clone().with(Budget::Retries, 1).with(Budget::WorkerCrashes, 1),
+            one.clone().with(Budget::AuthorityCrashes, 1).with(Budget::Expiries, 1),
+            one.with(Budget::Revocations, 1),
+            Bounds { attempts_max: 1, ..Bounds::default() },
+        ] {
+            for (name, _) in crate::design::NAMED {
+                let design = Design::named(name).unwrap();
+                let all = cores(&design, &bounds, false);
+                assert_eq!(cores(&design, &bounds, true), all, "{name} within {bounds}");
+            }
+        }
     }
 }

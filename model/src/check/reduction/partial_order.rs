@@ -50,13 +50,17 @@
 //! are taken early. Therefore a counterexample is searched again without this reduction.
 
 use crate::check::bounds::{Bounds, Budget};
+use crate::check::expand::Successors;
+use crate::check::facts::Facts;
+use crate::check::lens::{Lens, Outcome};
 use crate::check::reduction::dead_message::Kind;
-use crate::check::space::{Facts, Lens, Outcome, Purse, Successors, receiver, sender};
+use crate::check::space::{Purse, receiver, sender};
 use crate::check::system::Leave;
 use crate::role::relevance::LeaseNeed;
 
 /// What the bounds allow to be taken at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a condition of its own")]
 pub(crate) struct Commuting {
     /// Nothing is lost, doubled or sent twice.
     is_reliable: bool,

@@ -19,6 +19,8 @@ use std::sync::RwLock;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::check::lens::{InputNumber, Lens, Outcome, remembered};
+use crate::check::space::{LINK_BITS, Letter, NONE, fingerprint};
 use crate::check::system::{System, agent_name, operation_name, resource_name, step_name};
 use crate::intent::SealedIntent;
 use crate::role::Actor;
@@ -171,6 +173,129 @@ fn orders(items: &[u8]) -> Vec<Vec<u8>> {
     all
 }
 
+/// The counterparts of values under one exchange of operations, as far as they are known.
+#[derive(Default)]
+pub(crate) struct Mirror {
+    components: Vec<u32>,
+    monitors: Vec<u32>,
+    letters: Vec<u32>,
+}
+
+impl Lens<'_> {
+    /// What the search has remembered of a state.
+    pub(crate) fn representative_fingerprint(&mut self, state: &[u32]) -> u64 {
+        let mut representative = state.to_vec();
+        self.choose_representative(&mut representative);
+        fingerprint(&representative)
+    }
+
+    /// Takes the mirrored step too: if it is not the mirror of the step, the operations are
+    /// not symmetric after all.
+    pub(crate) fn verify(
+        &mut self,
+        slot: usize,
+        component: u32,
+        tick: u8,
+        input: InputNumber,
+        outcome: Outcome,
+    ) {
+        let space = self.space;
+        for index in 0..self.mirrors.len() {
+            let permutation = &space.symmetry.permutations()[index];
+            let mirrored = match input {
+                InputNumber::Start => InputNumber::Start,
+                InputNumber::Restore(n) => InputNumber::Restore(self.mirror_component(index, n)),
+                InputNumber::Letter(n) => InputNumber::Letter(self.mirror_letter(index, n)),
+                InputNumber::Signal(n) => {
+                    let signal = space.symmetry.exchange(permutation, &*space.signal(n));
+                    InputNumber::Signal(space.signals.number(signal))
+                }
+            };
+            let component = self.mirror_component(index, component);
+            let image = self.step(permutation.slot(slot), component, tick, mirrored);
+            let mut sends = self.sends(image).to_vec();
+            let mut expected = self.sends(outcome).to_vec();
+            for letter in &mut expected {
+                *letter = self.mirror_letter(index, *letter);
+            }
+            let mut events = space.events(image.events).to_vec();
+            let mut expected_events =
+                space.symmetry.exchange(permutation, &*space.events(outcome.events));
+            // One step may concern several operations, in the order of their names.
+            expected.sort_unstable();
+            sends.sort_unstable();
+            events.sort_unstable();
+            expected_events.sort_unstable();
+            let is_mirror = image.component == self.mirror_component(index, outcome.component)
+                && sends == expected
+                && events == expected_events;
+            if !is_mirror {
+                space.found_asymmetry();
+            }
+        }
+    }
+
+    /// The counterpart of a component under one exchange of operations.
+    pub(crate) fn mirror_component(&mut self, index: usize, number: u32) -> u32 {
+        let (space, permutation) = (self.space, &self.space.symmetry.permutations()[index]);
+        remembered(&mut self.mirrors[index].components, number, || {
+            let component = space.components.value(number);
+            space.components.number(space.symmetry.exchange(permutation, &*component))
+        })
+    }
+
+    pub(crate) fn mirror_monitor(&mut self, index: usize, number: u32) -> u32 {
+        let (space, permutation) = (self.space, &self.space.symmetry.permutations()[index]);
+        remembered(&mut self.mirrors[index].monitors, number, || {
+            let monitor = space.monitors.value(number);
+            space.monitors.number(space.symmetry.exchange(permutation, &*monitor))
+        })
+    }
+
+    pub(crate) fn mirror_letter(&mut self, index: usize, number: u32) -> u32 {
+        let (space, permutation) = (self.space, &self.space.symmetry.permutations()[index]);
+        remembered(&mut self.mirrors[index].letters, number >> LINK_BITS, || {
+            let letter = space.letter(number);
+            let slot = |slot: u8| {
+                let slot = permutation.slot(slot.into());
+                u8::try_from(slot).expect("a slot is below 16")
+            };
+            space.letter_number(Letter {
+                from: slot(letter.from),
+                to: slot(letter.to),
+                message: space.symmetry.exchange(permutation, &letter.message),
+            })
+        })
+    }
+
+    /// Replaces a state by the least of its counterparts.
+    pub(crate) fn choose_representative(&mut self, words: &mut [u32]) {
+        let (slots, head) = (self.space.slots(), self.space.head());
+        let mut least: Option<Vec<u32>> = None;
+        for index in 0..self.mirrors.len() {
+            let mut image = words.to_vec();
+            for (slot, component) in words[..slots].iter().enumerate() {
+                let place = self.space.symmetry.permutations()[index].slot(slot);
+                image[place] = self.mirror_component(index, *component);
+            }
+            image[slots] = self.mirror_monitor(index, words[slots]);
+            if words[slots + 2] != NONE {
+                image[slots + 2] = self.mirror_component(index, words[slots + 2]);
+            }
+            for letter in &mut image[head..] {
+                *letter = self.mirror_letter(index, *letter);
+            }
+            image[head..].sort_by_key(|letter| self.rank(*letter));
+            if image[..] < words[..] && least.as_ref().is_none_or(|least| image < *least) {
+                least = Some(image);
+            }
+        }
+        if let Some(least) = least {
+            words.copy_from_slice(&least);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -178,7 +303,7 @@ mod tests {
     use crate::design::Design;
 
     fn permutations(operations: u8, resources: u8) -> usize {
-        let bounds = Bounds { operations, resources, ..Bounds::default() };
+        let bounds = Bounds { resources, operations, ..Bounds::default() };
         Symmetry::of(&System::new(&Design::default(), &bounds)).permutations.len()
     }
 

@@ -324,8 +324,9 @@ impl Worker {
     ) {
         let is_asked = self.jobs.get(&key).is_some_and(|job| match job.stage {
             Stage::Claiming | Stage::LookingUp => true,
-            Stage::Marking(_) | Stage::Settling(..) | Stage::Closing(_) => {
-                job.operation_id.as_ref() == Some(&entry.operation_id)
+            // A late word about an earlier try would take the job back to where it was.
+            Stage::Marking(known) | Stage::Settling(known, _) | Stage::Closing(known) => {
+                job.operation_id.as_ref() == Some(&entry.operation_id) && entry.attempt_id >= known
             }
             _ => false,
         });

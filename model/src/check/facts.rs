@@ -1,0 +1,177 @@
+//! What reductions want to know of messages and components, remembered by number.
+
+use crate::check::component::Machine;
+use crate::check::lens::{Lens, remembered};
+use crate::check::reduction::dead_message::{self, Kind};
+use crate::check::space::{LINK_BITS, NONE, Space};
+use crate::identity::AttemptId;
+use crate::role::Message;
+use crate::role::agent::Agent;
+use crate::role::relevance::LeaseNeed;
+use crate::role::worker::Worker;
+
+/// What a message is, as far as reductions care.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Facts {
+    pub(crate) kind: Kind,
+    /// The number of the intent that it is about.
+    pub(crate) key: u32,
+    /// For a message to the destination: the try whose fate is the answer.
+    pub(crate) answer: Option<AttemptId>,
+    /// For a message between supervisor and authority: the question that began it is
+    /// answered already.
+    pub(crate) is_last: bool,
+}
+
+/// What reductions ask about a component.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Asked {
+    HasJob,
+    HasAnswer,
+    IntentsWritten,
+    IsIdle,
+    IsUnoccupied,
+    LeaseNeed,
+    Jobs,
+    AwaitsState,
+    AwaitsLease,
+    IsInstallingFor,
+    IsDoneWith,
+    AttemptUnderWay,
+    FirstOpenAttempt,
+}
+
+impl Lens<'_> {
+    pub(crate) fn facts(&mut self, letter: u32) -> Facts {
+        let index = (letter >> LINK_BITS) as usize;
+        if index >= self.facts.len() {
+            self.facts.resize(index + 1, None);
+        }
+        let space = self.space;
+        *self.facts[index].get_or_insert_with(|| {
+            let letter = space.letter(letter);
+            let (kind, key) = dead_message::classify(&letter.message);
+            let key = key.map_or(NONE, |key| space.intents.number(key));
+            let is_last =
+                matches!(letter.message, Message::Holding { .. } | Message::TakeOver { .. });
+            Facts { kind, key, answer: dead_message::answer(&letter.message), is_last }
+        })
+    }
+
+    fn ask(
+        &mut self,
+        asked: Asked,
+        component: u32,
+        about: u32,
+        answer: impl FnOnce(&Space, &Machine) -> u32,
+    ) -> u32 {
+        let space = self.space;
+        *self
+            .answers
+            .entry((asked, component, about))
+            .or_insert_with(|| answer(space, space.components.value(component).machine()))
+    }
+
+    pub(crate) fn has_job(&mut self, component: u32, key: u32) -> bool {
+        self.ask(Asked::HasJob, component, key, |space, machine| {
+            let key = *space.intents.value(key);
+            machine.worker().is_some_and(|worker| worker.has_job(key)).into()
+        }) == 1
+    }
+
+    pub(crate) fn is_idle(&mut self, component: u32) -> bool {
+        self.ask(Asked::IsIdle, component, 0, |_, machine| {
+            machine.worker().is_some_and(Worker::is_idle).into()
+        }) == 1
+    }
+
+    pub(crate) fn is_unoccupied(&mut self, component: u32) -> bool {
+        self.ask(Asked::IsUnoccupied, component, 0, |_, machine| {
+            machine.worker().is_some_and(Worker::is_unoccupied).into()
+        }) == 1
+    }
+
+    pub(crate) fn lease_need(&mut self, component: u32, letter: u32) -> LeaseNeed {
+        const ALL: [LeaseNeed; 4] =
+            [LeaseNeed::None, LeaseNeed::Presence, LeaseNeed::Exact, LeaseNeed::Unknown];
+        let need = self.ask(Asked::LeaseNeed, component, letter, |space, machine| {
+            let letter = space.letter(letter);
+            machine.worker().map_or(LeaseNeed::Unknown, |w| w.lease_need(&letter.message)) as u32
+        });
+        ALL[need as usize]
+    }
+
+    pub(crate) fn jobs(&mut self, component: u32) -> u32 {
+        self.ask(Asked::Jobs, component, 0, |_, machine| {
+            let jobs = machine.worker().map_or(0, Worker::jobs);
+            u32::try_from(jobs).expect("a worker has few jobs")
+        })
+    }
+
+    /// Whether a worker's job waits for a state or, else, for a lease.
+    pub(crate) fn awaits_kind(&mut self, component: u32, kind: Kind) -> bool {
+        let asked = if kind == Kind::State { Asked::AwaitsState } else { Asked::AwaitsLease };
+        self.ask(asked, component, 0, |_, machine| {
+            let worker = machine.worker();
+            worker
+                .is_some_and(|worker| match kind {
+                    Kind::State => worker.awaits_state(),
+                    _ => worker.awaits_lease(),
+                })
+                .into()
+        }) == 1
+    }
+
+    pub(crate) fn is_installing_for(&mut self, component: u32, slot: usize) -> bool {
+        let about = u32::try_from(slot).expect("a slot is below 16");
+        self.ask(Asked::IsInstallingFor, component, about, |space, machine| {
+            let worker = space.system.actors()[slot].name();
+            machine.authority().is_some_and(|a| a.is_installing_for(worker)).into()
+        }) == 1
+    }
+
+    pub(crate) fn has_answer(&mut self, component: u32, key: u32) -> bool {
+        self.ask(Asked::HasAnswer, component, key, |space, machine| {
+            let key = *space.intents.value(key);
+            machine.agent().is_some_and(|agent| agent.has_answer(key)).into()
+        }) == 1
+    }
+
+    pub(crate) fn has_asked(&mut self, component: u32) -> bool {
+        self.ask(Asked::IntentsWritten, component, 0, |_, machine| {
+            machine.agent().is_some_and(Agent::has_asked).into()
+        }) == 1
+    }
+
+    pub(crate) fn is_done_with(&mut self, component: u32, letter: u32) -> bool {
+        self.ask(Asked::IsDoneWith, component, letter, |space, machine| {
+            dead_message::is_done_with(machine, &space.letter(letter).message).into()
+        }) == 1
+    }
+
+    pub(crate) fn attempt_under_way(&mut self, component: u32, key: u32) -> Option<AttemptId> {
+        let attempt = self.ask(Asked::AttemptUnderWay, component, key, |space, machine| {
+            let key = *space.intents.value(key);
+            let attempt = machine.worker().and_then(|worker| worker.attempt_under_way(key));
+            attempt.map_or(NONE, |attempt| attempt.0)
+        });
+        (attempt != NONE).then_some(AttemptId(attempt))
+    }
+
+    pub(crate) fn first_open_attempt(&mut self, component: u32, key: u32) -> Option<AttemptId> {
+        let attempt = self.ask(Asked::FirstOpenAttempt, component, key, |space, machine| {
+            let key = *space.intents.value(key);
+            let attempts_max = space.system.bounds().attempts_max;
+            let attempt = machine.ledger().and_then(|l| l.first_open_attempt(key, attempts_max));
+            attempt.map_or(NONE, |attempt| attempt.0)
+        });
+        (attempt != NONE).then_some(AttemptId(attempt))
+    }
+
+    /// Whether every request is answered and every operation settled.
+    pub(crate) fn is_settled(&mut self, state: &[u32]) -> bool {
+        let (space, monitor) = (self.space, state[self.space.slots()]);
+        let is_settled = || u32::from(space.monitors.value(monitor).is_settled());
+        remembered(&mut self.settled, monitor, is_settled) == 1
+    }
+}
