@@ -5,8 +5,9 @@
 //! [portfolio](holdover_model::check::bounds::portfolio).
 
 use holdover_model::check::Budget::{
-    AgentCrashes, AuthorityCrashes, DestinationCrashes, Duplications, Expiries, LedgerCrashes,
-    Losses, Renewals, Resends, Restores, Retries, Revocations, Takeovers, WorkerCrashes,
+    AgentCrashes, AuthorityCrashes, DestinationCrashes, Duplications, Expiries, Forgettings,
+    LedgerCrashes, Losses, Misconfigurations, Recreations, Renewals, Resends, Restores, Retries,
+    Revocations, Takeovers, WorkerCrashes,
 };
 use holdover_model::check::{Bounds, Budget};
 use holdover_model::design::Design;
@@ -28,6 +29,7 @@ pub fn bounds(design: &Design) -> Vec<Bounds> {
         one(&[(Expiries, 1), (Renewals, 1)]),
         one(&[(Takeovers, 1), (AuthorityCrashes, 1)]),
         one(&[(Takeovers, 1), (Restores, 1)]),
+        one(&[(Takeovers, 1), (Misconfigurations, 1)]),
         // What a try is: answers that are late or lost, tries that are repeated.
         one(&[(Retries, 1)]),
         one(&[(Retries, 1), (WorkerCrashes, 1)]),
@@ -35,6 +37,8 @@ pub fn bounds(design: &Design) -> Vec<Bounds> {
         one(&[(Retries, 1), (DestinationCrashes, 1)]),
         one(&[(Retries, 1), (LedgerCrashes, 1)]),
         one(&[(Retries, 1), (AgentCrashes, 1)]),
+        one(&[(Retries, 1), (Forgettings, 1)]),
+        one(&[(Recreations, 1)]),
         one(&[(Duplications, 1)]),
         one(&[(Losses, 1), (Resends, 1)]),
         unconditional(one(&[(Retries, 1), (Duplications, 1)])),
