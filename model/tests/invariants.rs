@@ -3,12 +3,12 @@
 
 use holdover_model::design::guarantee::{FencedFrom, Guarantee};
 use holdover_model::envelope::Envelope;
-use holdover_model::event::{Event, LeaseEnd, OperationStatus, Outcome};
+use holdover_model::event::{Event, LeaseEnd, OperationStatus, Outcome, Rejection};
 use holdover_model::identity::{AttemptId, OperationId};
-use holdover_model::intent::{Intent, IntentHash, PayloadHash, Target};
+use holdover_model::intent::{Intent, IntentHash, Payload, PayloadHash, Target};
 use holdover_model::invariant::{InvariantId, Monitor, Violation};
 use holdover_model::lease::{Epoch, Holder, Lease, Timestamp};
-use holdover_model::receipt::Receipt;
+use holdover_model::receipt::{CollisionDecision, CollisionReceipt, Receipt};
 use holdover_model::resource::{Incarnation, ResourceId, ResourceVersion, Version};
 
 const RULE: &str = "gateway/staging/routing-rule";
@@ -316,4 +316,209 @@ fn a_violation_names_what_it_is_about() {
     };
     assert!(!violation.subject.concerns(&elsewhere));
     assert!(violation.to_string().starts_with("no-forged-epoch: "));
+}
+
+#[test]
+fn single_holder_by_the_authoritys_time() {
+    let granted_at = |worker: &str, epoch, at, until| Event::LeaseGranted {
+        lease: Lease {
+            resource: RULE.into(),
+            worker: worker.into(),
+            epoch: Epoch(epoch),
+            expires_at: Timestamp { unix_ns: until },
+        },
+        granted_at: Timestamp { unix_ns: at },
+    };
+    let first = || granted_at("worker-A", 1, 0, 100);
+    let overlapping = granted_at("worker-B", 2, 99, 200);
+    breaks(Guarantee::default(), InvariantId::SingleHolder, &[first(), overlapping.clone()]);
+    holds(Guarantee::default(), &[first(), granted_at("worker-B", 2, 100, 200)]);
+    // An end ends it, but expiry only when the time is really up, and a release only by
+    // the holder of this very lease.
+    for cause in [LeaseEnd::Revoked, LeaseEnd::Released, LeaseEnd::TakenOver] {
+        holds(Guarantee::default(), &[first(), ended("worker-A", 1, cause), overlapping.clone()]);
+    }
+    let too_early = ended("worker-A", 1, LeaseEnd::Expired);
+    let by_another = Event::LeaseEnded {
+        resource: RULE.into(),
+        holder: holder("worker-A", 1),
+        cause: LeaseEnd::Released,
+        asked_for: Some(holder("worker-A", 0)),
+    };
+    for end in [too_early, by_another] {
+        let run = [first(), end, overlapping.clone()];
+        breaks(Guarantee::default(), InvariantId::SingleHolder, &run);
+    }
+    let voided = Event::LeasesVoided { resource: RULE.into(), below: Epoch(2) };
+    holds(Guarantee::default(), &[first(), voided, overlapping]);
+}
+
+#[test]
+fn one_operation_per_intent_if_identities_are_claimed_to_be_stable() {
+    let run = [claimed("op-1", "one"), claimed("op-2", "one")];
+    breaks(Guarantee::default(), InvariantId::OneOperationPerIntent, &run);
+    let unstable = Guarantee { stable_identity: false, ..Guarantee::default() };
+    let mut monitor = Monitor::new(unstable);
+    run.iter().for_each(|event| monitor.observe(event).unwrap());
+    let mut monitor = Monitor::new(Guarantee::default());
+    for event in [claimed("op-1", "one"), claimed("op-1", "one"), claimed("op-2", "two")] {
+        monitor.observe(&event).unwrap();
+    }
+}
+
+#[test]
+fn collision_blocks() {
+    use OperationStatus::{Blocked, Committed, Dispatched, Prepared};
+    let collision = || Event::IdentityCollision {
+        receipt: CollisionReceipt {
+            conflicting_operation_id: "op-1".into(),
+            first_intent_hash: intent("one"),
+            second_intent_hash: intent("two"),
+            first_target: RULE.into(),
+            second_target: RULE.into(),
+            dispatch_blocked: true,
+            decision: CollisionDecision::HumanReviewRequired,
+        },
+    };
+    for to in [Dispatched, Committed] {
+        let run = [claimed("op-1", "one"), collision(), status("op-1", Prepared, to)];
+        breaks(Guarantee::default(), InvariantId::CollisionBlocks, &run);
+    }
+    holds(
+        Guarantee::default(),
+        &[claimed("op-1", "one"), collision(), status("op-1", Prepared, Blocked)],
+    );
+}
+
+fn reconciled(operation: &str, committed: bool) -> Event {
+    Event::Reconciled { operation_id: operation.into(), attempt_id: AttemptId(1), committed }
+}
+
+#[test]
+fn unknown_stays_unknown_until_a_reconcile() {
+    use OperationStatus::{Blocked, Dispatched, FailedBeforeEffect, Prepared, Unknown};
+    let unknown = || {
+        vec![
+            claimed("op-1", "one"),
+            status("op-1", Prepared, Dispatched),
+            status("op-1", Dispatched, Unknown),
+        ]
+    };
+    let failed = || status("op-1", Unknown, FailedBeforeEffect);
+    let with = |rest: &[Event]| [&unknown()[..], rest].concat();
+    breaks(Guarantee::default(), InvariantId::UnknownStaysUnknown, &with(&[failed()]));
+    holds(Guarantee::default(), &with(&[reconciled("op-1", false), failed()]));
+    holds(Guarantee::default(), &with(&[status("op-1", Unknown, Blocked)]));
+    // What a reconcile told of one try says nothing of the next.
+    let again = [
+        reconciled("op-1", false),
+        failed(),
+        status("op-1", FailedBeforeEffect, Dispatched),
+        status("op-1", Dispatched, Unknown),
+        failed(),
+    ];
+    breaks(Guarantee::default(), InvariantId::UnknownStaysUnknown, &with(&again));
+    let indefinite = Guarantee { definite_outcomes: false, ..Guarantee::default() };
+    holds(indefinite, &with(&[failed()]));
+}
+
+#[test]
+fn nothing_completes_without_a_receipt_and_what_failed_has_no_effect() {
+    use OperationStatus::{Dispatched, FailedBeforeEffect, Prepared};
+    let start = || [granted("worker-A", 1), claimed("op-1", "one")];
+    let happens = || effect("op-1", "one", holder("worker-A", 1), 7);
+    let fails = || status("op-1", Dispatched, FailedBeforeEffect);
+    let told = || Event::IntentAnswered { intent_hash: intent("one"), outcome: Outcome::Failed };
+    let unproven = Event::OperationCompleted {
+        operation_id: "op-1".into(),
+        intent_hash: intent("one"),
+        resource: RULE.into(),
+        worker: "worker-A".into(),
+        receipt: None,
+    };
+    for rest in [
+        vec![unproven],
+        vec![status("op-1", Prepared, Dispatched), fails(), happens()],
+        vec![status("op-1", Prepared, Dispatched), happens(), fails()],
+        vec![told(), happens()],
+        vec![happens(), told()],
+    ] {
+        let run = [&start()[..], &rest].concat();
+        breaks(Guarantee::default(), InvariantId::UnknownStaysUnknown, &run);
+    }
+}
+
+#[test]
+fn durable_evidence() {
+    let happened = || [granted("worker-A", 1), effect("op-1", "one", holder("worker-A", 1), 7)];
+    let with = |last: Event| [&happened()[..], &[last]].concat();
+    breaks(Guarantee::default(), InvariantId::DurableEvidence, &with(reconciled("op-1", false)));
+    holds(Guarantee::default(), &with(reconciled("op-1", true)));
+    holds(Guarantee::default(), &with(reconciled("op-2", false)));
+}
+
+#[test]
+fn no_lost_update() {
+    let replaced = |expected| Event::EffectCommitted {
+        receipt: receipt("op-1", "one", holder("worker-A", 1), 7),
+        expected,
+    };
+    let with = |event| [granted("worker-A", 1), event];
+    breaks(Guarantee::default(), InvariantId::NoLostUpdate, &with(replaced(Some(version(6)))));
+    let other_life = ResourceVersion { incarnation: Incarnation(2), ..version(7) };
+    breaks(Guarantee::default(), InvariantId::NoLostUpdate, &with(replaced(Some(other_life))));
+    holds(Guarantee::default(), &with(replaced(Some(version(7)))));
+    holds(Guarantee::default(), &with(replaced(None)));
+}
+
+fn rejected(after: ResourceVersion, payload: Option<Payload>) -> Event {
+    let Event::Dispatched { envelope, resource, holder } = dispatched("op-2", "two") else {
+        unreachable!("that is what it makes")
+    };
+    let reason = Rejection::StaleEpoch;
+    Event::EffectRejected { envelope, resource, holder, reason, version: after, payload }
+}
+
+#[test]
+fn rejection_leaves_no_trace() {
+    let before = || [granted("worker-A", 1), effect("op-1", "one", holder("worker-A", 1), 7)];
+    let with = |last: Event| [&before()[..], &[last]].concat();
+    let changed = with(rejected(version(9), None));
+    breaks(Guarantee::default(), InvariantId::RejectionLeavesNoTrace, &changed);
+    holds(Guarantee::default(), &with(rejected(version(8), None)));
+}
+
+#[test]
+fn no_payload_in_evidence() {
+    let leaked = [rejected(version(8), Some(Payload::new("secret")))];
+    breaks(Guarantee::default(), InvariantId::NoPayloadInEvidence, &leaked);
+    holds(Guarantee::default(), &[rejected(version(8), None)]);
+}
+
+#[test]
+fn approval_bound_and_used_once() {
+    let grant = |approval: &str, step: &str| Event::ApprovalGranted {
+        approval_id: approval.into(),
+        intent_hash: intent(step),
+    };
+    let usage = |approval: &str, operation: &str, step: &str| Event::ApprovalUsed {
+        approval_id: approval.into(),
+        operation_id: operation.into(),
+        intent_hash: intent(step),
+    };
+    let bound = InvariantId::ApprovalBound;
+    breaks(Guarantee::default(), bound, &[grant("a-1", "one"), usage("a-1", "op-2", "two")]);
+    let twice = [
+        grant("a-1", "one"),
+        grant("a-1", "two"),
+        usage("a-1", "op-1", "one"),
+        usage("a-1", "op-2", "two"),
+    ];
+    breaks(Guarantee::default(), bound, &twice);
+    let retried = [grant("a-1", "one"), usage("a-1", "op-1", "one"), usage("a-1", "op-2", "one")];
+    breaks(Guarantee::default(), bound, &retried);
+    // Where an intent may get a second id, one consent covers both.
+    holds(Guarantee { stable_identity: false, ..Guarantee::default() }, &retried);
+    let again = [grant("a-1", "one"), usage("a-1", "op-1", "one"), usage("a-1", "op-1", "one")];
+    holds(Guarantee::default(), &again);
 }

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::design::Design;
+use crate::design::authority::Restore;
 
 macro_rules! budgets {
     ($($(#[$meta:meta])* $name:ident = $label:literal,)*) => {
@@ -221,8 +222,8 @@ impl fmt::Display for Bounds {
 /// other. Losses are left out where they add nothing: a message that is never delivered is
 /// as good as lost, so they only matter for settling.
 ///
-/// What this leaves out: leases that are renewed or given back unused, and more than two
-/// tries of an operation.
+/// What this leaves out: leases that are renewed or given back unused, more than two tries
+/// of an operation, and the [`deep_portfolio`].
 pub fn portfolio(design: &Design) -> Vec<Bounds> {
     use Budget::{
         AgentCrashes, AuthorityCrashes, DestinationCrashes, Duplications, Expiries, LedgerCrashes,
@@ -254,13 +255,7 @@ pub fn portfolio(design: &Design) -> Vec<Bounds> {
             .with(Takeovers, 1)
             .with(WorkerCrashes, 1),
         Bounds { workers: 3, ..one.clone() }.with(Takeovers, 2),
-        Bounds { resources: 2, ..two.clone() }.with(Takeovers, 1),
-        two.clone()
-            .with(WorkerCrashes, 1)
-            .with(AuthorityCrashes, 1)
-            .with(Expiries, 1)
-            .with(Takeovers, 1),
-        two.with(Retries, 1).with(Takeovers, 1).with(WorkerCrashes, 1),
+        Bounds { resources: 2, ..two }.with(Takeovers, 1),
     ]);
     if claims_restores(design) {
         portfolio.push(one.with(Budget::Restores, 1).with(Takeovers, 1));
@@ -268,10 +263,20 @@ pub fn portfolio(design: &Design) -> Vec<Bounds> {
     portfolio
 }
 
-/// Whether a design claims to survive the restore of its authority from an older backup.
-///
-/// No setting says so yet: every authority forgets the epochs that it issued after the
-/// backup, and would break its own promise. [`Budget::Restores`] can be given by hand.
-fn claims_restores(_: &Design) -> bool {
-    false
+/// Bounds beyond the [`portfolio`], in which faults meet that the portfolio shows one by
+/// one. The first has some 25 million states, the second was never exhausted.
+pub fn deep_portfolio() -> Vec<Bounds> {
+    use Budget::{AuthorityCrashes, Expiries, Retries, Takeovers, WorkerCrashes};
+    let faults = [WorkerCrashes, AuthorityCrashes, Expiries, Takeovers];
+    let with = |bounds: Bounds, budget| bounds.with(budget, 1);
+    vec![
+        faults.into_iter().fold(Bounds::default(), with),
+        [Retries, Takeovers, WorkerCrashes].into_iter().fold(Bounds::default(), with),
+    ]
+}
+
+/// Whether a design claims to survive the restore of its authority from an older backup. A
+/// co-located store is not restored in parts.
+fn claims_restores(design: &Design) -> bool {
+    design.authority.restore == Restore::NewIncarnation && !design.fence.is_co_located()
 }

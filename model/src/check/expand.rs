@@ -123,6 +123,18 @@ impl Lens<'_> {
         }
     }
 
+    /// Adds the first delivery that can follow a state once faults have stopped; if nothing
+    /// is under way, everything.
+    pub(crate) fn expand_first_calm(&mut self, state: &[u32], out: &mut Successors) {
+        let head = self.space.head();
+        if state.len() == head {
+            return self.expand_calm(state, out);
+        }
+        out.clear();
+        let purse = self.purse(state[self.space.slots() + 1]);
+        self.delivery(state, purse, head, out);
+    }
+
     /// Replaces a state by the one in which faults have stopped.
     pub(crate) fn calm_down(&mut self, state: &mut Vec<u32>) {
         let purse = self.purse(state[self.space.slots() + 1]);
@@ -171,7 +183,7 @@ impl Lens<'_> {
         let outcome = self.step(slot, state[slot], purse.tick, InputNumber::Letter(letter));
         let is_pointless = self.space.reductions.partial_order
             && !purse.is_calm
-            && self.is_refused(state, letter, outcome);
+            && self.is_refused(state, purse, letter, outcome);
         if is_pointless {
             return;
         }

@@ -25,7 +25,7 @@ pub(crate) struct Facts {
 
 /// What reductions ask about a component.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Asked {
+enum Asked {
     HasJob,
     HasAnswer,
     IntentsWritten,
@@ -66,9 +66,11 @@ impl Lens<'_> {
         answer: impl FnOnce(&Space, &Machine) -> u32,
     ) -> u32 {
         let space = self.space;
+        // There are fewer than 16 questions.
+        let key = (asked as u64) << 60 | u64::from(component) << 32 | u64::from(about);
         *self
             .answers
-            .entry((asked, component, about))
+            .entry(key)
             .or_insert_with(|| answer(space, space.components.value(component).machine()))
     }
 

@@ -6,7 +6,7 @@ use crate::check::action::Action;
 use crate::check::bounds::Budget;
 use crate::check::component::Input;
 use crate::check::expand::Successors;
-use crate::check::facts::{Asked, Facts};
+use crate::check::facts::Facts;
 use crate::check::intern::QuickMap;
 use crate::check::reduction::symmetry::Mirror;
 use crate::check::space::{Letter, NONE, Purse, Space, link, receiver};
@@ -24,15 +24,16 @@ pub(crate) enum InputNumber {
 }
 
 impl InputNumber {
-    /// Component and input together, as one key.
-    fn key(self, component: u32) -> u128 {
+    /// Component and input together, as one key. Where there are more than 2^30 components,
+    /// memory has long run out.
+    fn key(self, component: u32) -> u64 {
         let (kind, number) = match self {
             Self::Start => (0, 0),
             Self::Restore(backup) => (1, backup),
             Self::Letter(letter) => (2, letter),
             Self::Signal(signal) => (3, signal),
         };
-        u128::from(component) << 64 | kind << 32 | u128::from(number)
+        u64::from(component) << 34 | kind << 32 | u64::from(number)
     }
 }
 
@@ -47,9 +48,10 @@ pub(crate) struct Outcome {
 /// What one thread remembers of the [`Space`].
 pub(crate) struct Lens<'a> {
     pub(crate) space: &'a Space,
-    steps: QuickMap<(u128, u8), Outcome>,
+    /// By the tick of the clock.
+    steps: Vec<QuickMap<u64, Outcome>>,
     pub(crate) sends: Vec<u32>,
-    observed: QuickMap<(u32, u32), u32>,
+    observed: QuickMap<u64, u32>,
     /// The signals that wait in each component.
     armed: Vec<Option<Armed>>,
     backups: QuickMap<u32, u32>,
@@ -57,7 +59,7 @@ pub(crate) struct Lens<'a> {
     pub(crate) settled: Vec<u32>,
     pub(crate) facts: Vec<Option<Facts>>,
     /// Answers about a component and an intent, or a component and a message.
-    pub(crate) answers: QuickMap<(Asked, u32, u32), u32>,
+    pub(crate) answers: QuickMap<u64, u32>,
     pub(crate) mirrors: Vec<Mirror>,
     is_verifying: bool,
     pub(crate) keeps_names: bool,
@@ -84,7 +86,7 @@ impl<'a> Lens<'a> {
     pub(crate) fn new(space: &'a Space) -> Self {
         Self {
             space,
-            steps: QuickMap::default(),
+            steps: Vec::new(),
             sends: Vec::new(),
             observed: QuickMap::default(),
             armed: Vec::new(),
@@ -124,7 +126,9 @@ impl<'a> Lens<'a> {
 
     /// Roughly what this thread remembers, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.steps.capacity() * 64 + self.observed.capacity() * 16 + self.armed.len() * 80
+        self.steps.iter().map(QuickMap::capacity).sum::<usize>() * 40
+            + self.observed.capacity() * 16
+            + self.armed.len() * 80
     }
 
     /// The state in which every role has just started.
@@ -203,12 +207,15 @@ impl<'a> Lens<'a> {
         tick: u8,
         input: InputNumber,
     ) -> Outcome {
-        let key = (input.key(component), tick);
-        if let Some(outcome) = self.steps.get(&key) {
+        let (key, time) = (input.key(component), usize::from(tick));
+        if time >= self.steps.len() {
+            self.steps.resize_with(time + 1, QuickMap::default);
+        }
+        if let Some(outcome) = self.steps[time].get(&key) {
             return *outcome;
         }
         let outcome = self.compute(slot, component, tick, input);
-        self.steps.insert(key, outcome);
+        self.steps[time].insert(key, outcome);
         if !self.is_verifying && !self.space.symmetry.is_trivial() {
             self.is_verifying = true;
             self.verify(slot, component, tick, input, outcome);
@@ -255,7 +262,8 @@ impl<'a> Lens<'a> {
             return monitor;
         }
         let space = self.space;
-        *self.observed.entry((monitor, events)).or_insert_with(|| {
+        let key = u64::from(monitor) << 32 | u64::from(events);
+        *self.observed.entry(key).or_insert_with(|| {
             let mut monitor = space.monitors.value(monitor).as_ref().clone();
             match space.events(events).iter().try_for_each(|event| monitor.observe(event)) {
                 Ok(()) => space.monitors.number(monitor),

@@ -52,7 +52,35 @@ impl Calm {
         if self.settling.contains(fingerprint(&start)) {
             return true;
         }
-        self.look(lens, start)
+        self.run_on(lens, &start) || self.look(lens, start)
+    }
+
+    /// One run, without looking right or left: it delivers what is under way, and lets
+    /// timers fire when nothing is. Nearly always that is enough.
+    fn run_on(&self, lens: &mut Lens<'_>, start: &[u32]) -> bool {
+        let mut successors = Successors::default();
+        let mut state = start.to_vec();
+        let mut run = Vec::new();
+        while run.len() < STEPS_MAX {
+            let print = fingerprint(&state);
+            run.push(print);
+            if lens.is_settled(&state) || self.settling.contains(print) {
+                for print in run {
+                    self.settling.insert(print, 0);
+                }
+                return true;
+            }
+            lens.expand_first_calm(&state, &mut successors);
+            let next = successors
+                .iter()
+                .filter_map(|(_, successor)| successor)
+                .find(|successor| !run.contains(&fingerprint(successor)));
+            match next {
+                Some(next) => state = next.to_vec(),
+                None => return false,
+            }
+        }
+        false
     }
 
     /// Depth first, what promises most first; remembers every state on the way.

@@ -16,7 +16,6 @@ use crate::check::bounds::{Budget, Budgets};
 use crate::check::component::Component;
 use crate::check::intern::{Interner, mix};
 use crate::check::reduction::dead_message::{Rules, is_argued_for};
-use crate::check::reduction::partial_order::Commuting;
 use crate::check::reduction::symmetry::Symmetry;
 use crate::check::system::System;
 use crate::check::{Assumptions, Reductions};
@@ -69,7 +68,6 @@ pub(crate) struct Space {
     pub(crate) monitors: Interner<Monitor>,
     pub(crate) symmetry: Symmetry,
     pub(crate) rules: Rules,
-    pub(crate) commuting: Commuting,
     pub(crate) supervisor: usize,
     pub(crate) authority: usize,
     pub(crate) ledger: usize,
@@ -101,7 +99,6 @@ impl Space {
         let slot = |actor| system.slot(&actor).expect("every service takes part");
         Self {
             rules: Rules::of(system.design(), system.bounds()),
-            commuting: Commuting::within(system.bounds()),
             supervisor: slot(Actor::Supervisor),
             authority: slot(Actor::Authority),
             ledger: slot(Actor::Ledger),

@@ -30,6 +30,8 @@ pub fn bounds(design: &Design) -> Vec<Bounds> {
         one(&[(Takeovers, 1), (AuthorityCrashes, 1)]),
         one(&[(Takeovers, 1), (Restores, 1)]),
         one(&[(Takeovers, 1), (Misconfigurations, 1)]),
+        // Which operation is which.
+        two(&[]),
         // What a try is: answers that are late or lost, tries that are repeated.
         one(&[(Retries, 1)]),
         one(&[(Retries, 1), (WorkerCrashes, 1)]),
@@ -42,8 +44,7 @@ pub fn bounds(design: &Design) -> Vec<Bounds> {
         one(&[(Duplications, 1)]),
         one(&[(Losses, 1), (Resends, 1)]),
         unconditional(one(&[(Retries, 1), (Duplications, 1)])),
-        // Which operation is which: two that meet.
-        two(&[]),
+        // Two that meet, and are tried again.
         two(&[(Retries, 1)]),
         two_resources(two(&[(Retries, 1)])),
         unconditional(two(&[(Retries, 1)])),

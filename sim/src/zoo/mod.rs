@@ -81,3 +81,33 @@ pub fn check_all(threads: usize, seen: &(dyn Fn(&Specimen) + Sync)) -> Vec<Speci
     found.sort_by(|a, b| a.design.cmp(&b.design));
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use holdover_model::check::{Bounds, Budget};
+
+    use super::*;
+
+    fn specimen(name: &str, bounds: &Bounds, expect: &[InvariantId]) -> Specimen {
+        let design = Design { expect: expect.to_vec(), ..Design::named(name).unwrap() };
+        Specimen::new(&design, &check(&design, std::slice::from_ref(bounds), Options::default()))
+    }
+
+    #[test]
+    fn an_answer_agrees_only_with_what_was_expected() {
+        let quiet = Bounds { operations: 1, ..Bounds::default() };
+        let takeover = quiet.clone().with(Budget::Takeovers, 1);
+        let stale = InvariantId::NoStaleEffect;
+
+        let broken = specimen("highest-seen", &takeover, &[stale]);
+        assert!(broken.agrees && broken.found == "no-stale-effect", "{broken:?}");
+        assert!(broken.counterexample_steps.unwrap() > 5);
+        let other = specimen("highest-seen", &takeover, &[InvariantId::EpochMonotonic]);
+        assert!(!other.agrees, "another invariant broke: {other:?}");
+        assert!(!specimen("highest-seen", &takeover, &[]).agrees, "it was said to be safe");
+
+        let safe = specimen("highest-seen", &quiet, &[]);
+        assert!(safe.agrees && safe.found == "safe", "{safe:?}");
+        assert!(!specimen("highest-seen", &quiet, &[stale]).agrees, "nothing was found");
+    }
+}

@@ -41,7 +41,7 @@
 //! worker would only hear that and ask again, and so be where it was.
 //!
 //! Losses, duplications and crashes of the roles concerned are steps that would not
-//! commute; where a budget allows them, the rule is not used. A suspicion or request that
+//! commute; while a budget for them is left, the rule is not used. A suspicion or request that
 //! is taken early must not make a state look settled that would be wedged without it, so
 //! settling is judged as if the supervisor's messages were lost.
 //!
@@ -49,7 +49,7 @@
 //! kept. So a step of this search may be several, and a run may get longer by steps that
 //! are taken early. Therefore a counterexample is searched again without this reduction.
 
-use crate::check::bounds::{Bounds, Budget};
+use crate::check::bounds::{Budget, Budgets};
 use crate::check::expand::Successors;
 use crate::check::facts::Facts;
 use crate::check::lens::{Lens, Outcome};
@@ -58,7 +58,7 @@ use crate::check::space::{Purse, receiver, sender};
 use crate::check::system::Leave;
 use crate::role::relevance::LeaseNeed;
 
-/// What the bounds allow to be taken at once.
+/// What the budgets that are left allow to be taken at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a condition of its own")]
 pub(crate) struct Commuting {
@@ -72,8 +72,8 @@ pub(crate) struct Commuting {
 }
 
 impl Commuting {
-    pub(crate) fn within(bounds: &Bounds) -> Self {
-        let is_none = |budgets: &[Budget]| budgets.iter().all(|b| bounds.budgets[*b] == 0);
+    pub(crate) fn after(left: &Budgets) -> Self {
+        let is_none = |budgets: &[Budget]| budgets.iter().all(|budget| left[*budget] == 0);
         Self {
             is_reliable: is_none(&[Budget::Losses, Budget::Duplications, Budget::Resends]),
             agents_stay: is_none(&[Budget::AgentCrashes]),
@@ -93,7 +93,7 @@ impl Lens<'_> {
     /// Adds the steps that can be taken at once in place of all others; none if there are
     /// no such steps.
     pub(crate) fn expand_at_once(&mut self, state: &[u32], purse: Purse, out: &mut Successors) {
-        let commuting = self.space.commuting;
+        let commuting = Commuting::after(&purse.left);
         if !commuting.is_reliable {
             return;
         }
@@ -281,8 +281,14 @@ impl Lens<'_> {
     }
 
     /// Whether delivering this message would only have a worker ask for a lease again.
-    pub(crate) fn is_refused(&mut self, state: &[u32], letter: u32, outcome: Outcome) -> bool {
-        self.space.commuting.is_reliable
+    pub(crate) fn is_refused(
+        &mut self,
+        state: &[u32],
+        purse: Purse,
+        letter: u32,
+        outcome: Outcome,
+    ) -> bool {
+        Commuting::after(&purse.left).is_reliable
             && self.facts(letter).kind == Kind::Acquire
             && outcome.component == state[receiver(letter)]
             && self

@@ -5,15 +5,11 @@ use serde::{Deserialize, Serialize};
 use super::{Out, Worker, compares_versions, may_leave};
 use crate::design::Design;
 use crate::design::destination::{Conditions, VersionCheck};
-use crate::design::fence::EnforcedAt;
 use crate::design::identity::{AllocatedBy, Claimed, Ingredients};
-use crate::design::recovery::{
-    ConflictAfterUnknown, OnTimeout, ReconcileBy, Resend, StoredOutcome,
-};
-use crate::envelope::Envelope;
+use crate::design::recovery::{OnTimeout, ReconcileBy, Resend, StoredOutcome};
 use crate::event::{Event, OperationStatus, Rejection};
 use crate::identity::{AgentId, AttemptId, CallId, OperationId};
-use crate::intent::{IntentHash, Payload, PayloadHash, SealedIntent};
+use crate::intent::{IntentHash, Payload, SealedIntent};
 use crate::lease::Timestamp;
 use crate::receipt::Receipt;
 use crate::resource::{ResourceId, ResourceVersion};
@@ -47,28 +43,28 @@ pub enum Stage {
 /// One intent that the worker is busy with.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub(in crate::role) struct Job {
-    agent: AgentId,
-    call_id: CallId,
-    request_number: u32,
-    asked_at: Timestamp,
-    consent: Consent,
-    intent: SealedIntent,
-    payload: Payload,
+    pub(super) agent: AgentId,
+    pub(super) call_id: CallId,
+    pub(super) request_number: u32,
+    pub(super) asked_at: Timestamp,
+    pub(super) consent: Consent,
+    pub(super) intent: SealedIntent,
+    pub(super) payload: Payload,
     pub(in crate::role) stage: Stage,
     /// Whether a refused acquisition is next time insisted on.
     pub(super) insists: bool,
     /// The state the resource was in when it was last read.
-    read: Option<ResourceVersion>,
+    pub(super) read: Option<ResourceVersion>,
     /// The id that the worker brings to its claim, where the ledger does not allocate.
-    proposal: Option<OperationId>,
+    pub(super) proposal: Option<OperationId>,
     /// The operation, once claimed.
-    operation_id: Option<OperationId>,
+    pub(super) operation_id: Option<OperationId>,
     /// How often it was sent, where the ledger's count of tries begins anew in between.
-    tries: u32,
+    pub(super) tries: u32,
     /// Evidence of the effect, while it is being settled.
-    receipt: Option<Receipt>,
+    pub(super) receipt: Option<Receipt>,
     /// Why the latest try was refused.
-    refusal: Option<Rejection>,
+    pub(super) refusal: Option<Rejection>,
 }
 
 /// Whether one entry of the ledger counts all tries of an intent.
@@ -263,40 +259,6 @@ impl Worker {
         );
     }
 
-    /// Sends the mutation.
-    fn dispatch(&self, key: IntentHash, attempt_id: AttemptId, out: &mut Out) {
-        let job = &self.jobs[&key];
-        let record = job.intent.record();
-        let resource = job.resource();
-        let Some(holding) = self.holdings.get(&resource) else { return };
-        let holder = holding.lease.holder();
-        let envelope = Envelope {
-            operation_id: job.operation_id.clone().expect("only operations leave"),
-            intent_hash: key,
-            attempt_id,
-            run_id: record.run_id.clone(),
-            call_id: job.call_id.clone(),
-            approval_id: record.approval_id.clone(),
-        };
-        out.events.push(Event::Dispatched {
-            envelope: envelope.clone(),
-            resource: resource.clone(),
-            holder: holder.clone(),
-        });
-        let (expected, payload) = (record.expected_version, job.payload.clone());
-        out.send(
-            Actor::Destination,
-            Message::Apply { envelope, resource, holder, expected, payload },
-        );
-    }
-
-    /// The second path: what was not answered is sent again, below everything that decides.
-    pub(super) fn dispatch_again(&self, key: IntentHash, out: &mut Out) {
-        if let Stage::InFlight(attempt_id) = self.jobs[&key].stage {
-            self.dispatch(key, attempt_id, out);
-        }
-    }
-
     pub(super) fn has_read(
         &mut self,
         context: Context<'_>,
@@ -399,7 +361,13 @@ impl Worker {
     }
 
     /// The next try may leave, once the ledger has recorded it; with a lease.
-    fn leave(&mut self, context: Context<'_>, key: IntentHash, after: AttemptId, out: &mut Out) {
+    pub(super) fn leave(
+        &mut self,
+        context: Context<'_>,
+        key: IntentHash,
+        after: AttemptId,
+        out: &mut Out,
+    ) {
         let is_holding = self.holdings.contains_key(&self.jobs[&key].resource());
         let stage = if is_holding { Stage::Marking(after) } else { Stage::Acquiring };
         self.enter(context, key, stage, out);
@@ -428,7 +396,7 @@ impl Worker {
     }
 
     /// Has the ledger record what became of a try.
-    fn settle(
+    pub(super) fn settle(
         &mut self,
         context: Context<'_>,
         key: IntentHash,
@@ -484,150 +452,17 @@ impl Worker {
     }
 
     /// Answers the agent, and gives the lease back if nobody needs it.
-    fn finish(&mut self, context: Context<'_>, key: IntentHash, answer: Answer, out: &mut Out) {
+    pub(super) fn finish(
+        &mut self,
+        context: Context<'_>,
+        key: IntentHash,
+        answer: Answer,
+        out: &mut Out,
+    ) {
         let Some(job) = self.jobs.remove(&key) else { return };
         let resource = job.resource();
         out.send(Actor::Agent(job.agent), Message::Answered { intent_hash: key, answer });
         self.release_if_unused(context, &resource, out);
-    }
-
-    pub(super) fn may_dispatch(
-        &mut self,
-        context: Context<'_>,
-        key: IntentHash,
-        operation_id: &OperationId,
-        attempt_id: AttemptId,
-        out: &mut Out,
-    ) {
-        let Some(job) = self.jobs.get(&key) else { return };
-        let is_expected = matches!(job.stage, Stage::Marking(after) if after.next() == attempt_id)
-            && job.operation_id.as_ref() == Some(operation_id);
-        if is_expected {
-            self.send_off(context, key, attempt_id, out);
-        }
-    }
-
-    /// A try leaves, if there is still a lease for it.
-    fn send_off(
-        &mut self,
-        context: Context<'_>,
-        key: IntentHash,
-        attempt_id: AttemptId,
-        out: &mut Out,
-    ) {
-        let Some(job) = self.jobs.get_mut(&key) else { return };
-        job.refusal = None;
-        if !self.holdings.contains_key(&job.resource()) {
-            self.never_left(context, key, attempt_id, out);
-        } else if context.design.fence.enforced_at == EnforcedAt::Adapter {
-            self.enter(context, key, Stage::Confirming(attempt_id), out);
-        } else {
-            self.enter(context, key, Stage::InFlight(attempt_id), out);
-        }
-    }
-
-    /// Nothing has left under this attempt, so it is known to have failed.
-    pub(super) fn never_left(
-        &mut self,
-        context: Context<'_>,
-        key: IntentHash,
-        attempt_id: AttemptId,
-        out: &mut Out,
-    ) {
-        let status = OperationStatus::FailedBeforeEffect;
-        self.settle(context, key, attempt_id, status, None, out);
-    }
-
-    pub(super) fn applied(
-        &mut self,
-        context: Context<'_>,
-        key: IntentHash,
-        receipt: Receipt,
-        out: &mut Out,
-    ) {
-        let Some(job) = self.jobs.get(&key) else { return };
-        // Once the outcome counts as unknown, only a reconcile tells it.
-        let Stage::InFlight(attempt_id) = job.stage else { return };
-        let is_mine = job.operation_id.as_ref().is_some_and(|id| receipt.binds(id, key));
-        if is_mine || !context.design.identity.compares_hashes() {
-            let status = OperationStatus::Committed;
-            self.settle(context, key, attempt_id, status, Some(receipt), out);
-        }
-    }
-
-    pub(super) fn rejected(
-        &mut self,
-        context: Context<'_>,
-        key: IntentHash,
-        attempt_id: AttemptId,
-        reason: Rejection,
-        out: &mut Out,
-    ) {
-        let Some(job) = self.jobs.get_mut(&key) else { return };
-        if job.stage != Stage::InFlight(attempt_id) {
-            return;
-        }
-        job.refusal = Some(reason);
-        let status = match reason {
-            Rejection::StaleEpoch
-            | Rejection::UnknownEpoch
-            | Rejection::OtherWorker
-            | Rejection::Sealed => {
-                let resource = job.resource();
-                self.let_go(context, &resource, out);
-                OperationStatus::FailedBeforeEffect
-            }
-            Rejection::VersionConflict
-                if attempt_id > AttemptId(1)
-                    && context.design.recovery.conflict_after_unknown
-                        == ConflictAfterUnknown::Reconcile =>
-            {
-                // Perhaps it is the earlier try that has changed the state.
-                return self.enter(context, key, Stage::Reconciling(attempt_id), out);
-            }
-            Rejection::VersionConflict => OperationStatus::FailedBeforeEffect,
-            Rejection::IdentityCollision | Rejection::Misconfigured => OperationStatus::Blocked,
-            // Somebody else has asked about this try: the ledger knows the rest.
-            Rejection::AttemptClosed => return self.enter(context, key, Stage::Claiming, out),
-        };
-        self.settle(context, key, attempt_id, status, None, out);
-    }
-
-    pub(super) fn reconciled(
-        &mut self,
-        context: Context<'_>,
-        key: IntentHash,
-        attempt_id: AttemptId,
-        receipt: Option<Receipt>,
-        out: &mut Out,
-    ) {
-        let is_awaited =
-            self.jobs.get(&key).is_some_and(|job| job.stage == Stage::Reconciling(attempt_id));
-        if is_awaited {
-            let status = match receipt {
-                Some(_) => OperationStatus::Committed,
-                None => OperationStatus::FailedBeforeEffect,
-            };
-            self.settle(context, key, attempt_id, status, receipt, out);
-        }
-    }
-
-    /// Concludes from what the resource looks like, without evidence, what became of a try.
-    pub(super) fn judge_by_state(
-        &mut self,
-        context: Context<'_>,
-        key: IntentHash,
-        value: Option<PayloadHash>,
-        out: &mut Out,
-    ) {
-        let Some(job) = self.jobs.get(&key) else { return };
-        let Stage::Reconciling(attempt_id) = job.stage else { return };
-        let status = if value == Some(job.payload.hash()) {
-            OperationStatus::Committed
-        } else {
-            OperationStatus::FailedBeforeEffect
-        };
-        self.settle(context, key, attempt_id, status, None, out);
     }
 
     pub(super) fn job_timeout(
@@ -653,31 +488,5 @@ impl Worker {
             }
             _ => self.ask(context, key, out),
         }
-    }
-
-    /// A mutation was not answered in time.
-    fn unanswered(
-        &mut self,
-        context: Context<'_>,
-        key: IntentHash,
-        attempt_id: AttemptId,
-        out: &mut Out,
-    ) {
-        let status = match context.design.recovery.on_timeout {
-            OnTimeout::Reconcile => OperationStatus::Unknown,
-            OnTimeout::RetryBlindly => {
-                let tries = self.jobs[&key].tries;
-                let is_given_up =
-                    self.attempts_max.is_some_and(|max| attempt_id.0 >= max || tries >= max);
-                return if is_given_up {
-                    self.finish(context, key, Answer::Failed, out);
-                } else {
-                    self.leave(context, key, attempt_id, out);
-                };
-            }
-            OnTimeout::AssumeFailed => OperationStatus::FailedBeforeEffect,
-            OnTimeout::AssumeSucceeded => OperationStatus::Committed,
-        };
-        self.settle(context, key, attempt_id, status, None, out);
     }
 }

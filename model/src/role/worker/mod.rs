@@ -5,8 +5,10 @@
 //! that another worker began, or that this worker began before it crashed, needs no code
 //! of its own. A mutation that is not answered in time has an unknown outcome.
 //!
-//! Here is what a worker knows and hears; `job` is how a job gets on.
+//! Here is what a worker knows and hears; `job` is how a job gets on, `attempt` what becomes
+//! of its tries.
 
+mod attempt;
 mod job;
 
 use std::collections::BTreeMap;

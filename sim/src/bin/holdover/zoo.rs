@@ -32,9 +32,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
     let began = Instant::now();
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} designs  {elapsed}  {msg}")
         .expect("the template is a literal");
-    // Hides itself where stderr is no terminal.
     let bar = ProgressBar::new(NAMED.len() as u64).with_style(style);
     let specimens = check_all(threads, &|specimen| {
+        // The bar hides itself where nobody watches.
+        if bar.is_hidden() {
+            eprintln!("{}: {}, {:.1} s", specimen.design, specimen.found, specimen.seconds);
+        }
         bar.inc(1);
         bar.set_message(specimen.design.clone());
     });
