@@ -53,5 +53,6 @@ pub mod stack;
 pub mod sweep;
 pub mod time;
 pub mod world;
+pub mod zoo;
 
 pub use point::point;

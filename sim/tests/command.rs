@@ -147,7 +147,11 @@ fn wrong_input_is_refused_in_one_line() {
     is_refused(here, &["replay", "no-such-file.toml"], &["no-such-file.toml"]);
     is_refused(here, &["replay", "seed.toml", "--design", "highest-seen"], &["--design"]);
     fs::write(here.join("wrong.toml"), "name = \"x\"\n[fence]\ncheck = \"sometimes\"\n").unwrap();
-    is_refused(here, &["sweep", "--design", "wrong.toml"], &["wrong.toml", "line 3", "sometimes"]);
+    is_refused(
+        here,
+        &["sweep", "--design", "wrong.toml"],
+        &["wrong.toml:3: fence.check:", "sometimes"],
+    );
 }
 
 #[test]

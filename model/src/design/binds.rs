@@ -53,6 +53,7 @@ impl Binds {
         name: "binds",
         meaning: " Which fields of an intent its identity covers: \"every-field\", or a list of fields.\n",
         values: &[Value { name: EVERY_FIELD, meaning: " All that change authority or outcome.\n" }],
+        listable: FIELDS,
     };
 
     /// The names of the fields that can be listed.

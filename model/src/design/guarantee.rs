@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::design::DesignError;
+use crate::design::read::refusal;
+use crate::design::vocabulary::{Section, Setting, Value};
+
 /// What a design claims.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -20,6 +24,106 @@ pub struct Guarantee {
     /// Whether outcomes are definite: unknown leaves only by a reconcile, nothing completes
     /// without a receipt, and what counts as failed has no effect.
     pub definite_outcomes: bool,
+}
+
+/// A claim that is made, if nothing is said, or is not.
+macro_rules! truth {
+    ($name:literal: $meaning:literal, true: $if_true:literal, false: $if_false:literal) => {
+        Setting {
+            name: $name,
+            meaning: $meaning,
+            values: &[
+                Value { name: "true", meaning: $if_true },
+                Value { name: "false", meaning: $if_false },
+            ],
+            listable: &[],
+        }
+    };
+}
+
+impl Guarantee {
+    /// The section as data.
+    pub const SECTION: Section = Section {
+        name: "guarantee",
+        meaning: "What a design claims. Only claims are checked.",
+        settings: &[
+            Setting {
+                name: "fenced-from",
+                meaning: "From which moment on the old holder cannot change the resource any more.",
+                values: &[
+                    Value {
+                        name: "ready",
+                        meaning: "The moment the successor is told that it is ready.",
+                    },
+                    Value {
+                        name: "grant",
+                        meaning: "The moment the authority records the new lease.",
+                    },
+                    Value {
+                        name: "first-write",
+                        meaning: "The moment the successor's first effect commits.",
+                    },
+                ],
+                listable: &[],
+            },
+            truth!(
+                "expiry": "Whether an expired lease admits no effect, even if nobody succeeds to it.",
+                true: "An effect under an expired lease is a violation.",
+                false: "An expired lease may be used until somebody succeeds to it."
+            ),
+            truth!(
+                "revocation":
+                    "Whether a revoked or released lease admits no effect, even if nobody succeeds to it.",
+                true: "An effect under a revoked or released lease is a violation.",
+                false: "A revoked or released lease may be used until somebody succeeds to it."
+            ),
+            truth!(
+                "automatic-takeover": "Whether a successor takes over without a person.",
+                true: "A supervisor's suspicion is enough.",
+                false: "Whoever holds the resource keeps it until a person decides."
+            ),
+            truth!(
+                "stable-identity": "Whether an intent keeps one operation id, whoever retries it.",
+                true: "A second operation id for an intent is a violation.",
+                false: "A retry may be an operation of its own."
+            ),
+            truth!(
+                "definite-outcomes":
+                    "Whether outcomes are definite: unknown leaves only by a reconcile, nothing \
+                     completes without a receipt, and what counts as failed has no effect.",
+                true: "An outcome that is concluded from silence is a violation.",
+                false: "Silence may be taken for an answer."
+            ),
+        ],
+    };
+
+    /// These claims with another value for one of them, given as `claim=value`.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such claim or value: one line with what would be accepted.
+    pub fn demand(self, demand: &str) -> Result<Self, DesignError> {
+        let unknown = |problem| DesignError::UnknownSetting { problem };
+        let names = |all: &'static [Value]| all.iter().map(|value| value.name);
+        let (name, word) = demand.split_once('=').ok_or_else(|| {
+            unknown(format!("{demand:?} is not CLAIM=VALUE, such as fenced-from=grant"))
+        })?;
+        let claim = Self::SECTION.setting(name).ok_or_else(|| {
+            let claims = Self::SECTION.settings.iter().map(|claim| claim.name);
+            unknown(refusal(name, "a claim", claims))
+        })?;
+        if !names(claim.values).any(|known| known == word) {
+            let problem = refusal(word, "a value", names(claim.values));
+            return Err(unknown(format!("{name}: {problem}")));
+        }
+        let mut claims = toml::Table::try_from(self).expect("claims are plain data");
+        let value = match claim.is_truth() {
+            true => (word == "true").into(),
+            false => word.into(),
+        };
+        claims.insert(name.into(), value);
+        Ok(claims.try_into().expect("the claim and its value are known"))
+    }
 }
 
 impl Default for Guarantee {

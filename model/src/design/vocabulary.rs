@@ -26,6 +26,22 @@ pub struct Setting {
     pub meaning: &'static str,
     /// Its values; the first one is the safe default.
     pub values: &'static [Value],
+    /// The words of which a list can be given instead of a value; none for most settings.
+    pub listable: &'static [&'static str],
+}
+
+impl Section {
+    /// The setting of that name.
+    pub fn setting(&self, name: &str) -> Option<&'static Setting> {
+        self.settings.iter().find(|setting| setting.name == name)
+    }
+}
+
+impl Setting {
+    /// Whether its values are true and false, and no words.
+    pub fn is_truth(&self) -> bool {
+        self.values.iter().all(|value| matches!(value.name, "true" | "false"))
+    }
 }
 
 /// One way in which real systems set a safeguard.
@@ -131,6 +147,7 @@ macro_rules! section {
                                 },
                             )+
                         ],
+                        listable: &[],
                     };
             }
         )+

@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
 }
 
 fn replay_seed(seed: Seed, design: Option<&str>) -> Result<Shown, Problem> {
-    let design = crate::design(design.unwrap_or("push-before-ready"))?;
+    let design = crate::design("--design", design.unwrap_or("push-before-ready"))?;
     eprintln!("holdover {} replay seed={seed} design={}", env!("CARGO_PKG_VERSION"), design.name);
     Ok(Shown::of_seed(&Sweep::new(design), seed))
 }

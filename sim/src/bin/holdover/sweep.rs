@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
-    let mut sweep = Sweep::new(crate::design(&arguments.design)?)
+    let mut sweep = Sweep::new(crate::design("--design", &arguments.design)?)
         .seeds(parse_seeds("--seeds", &arguments.seeds)?);
     if let Some(jobs) = arguments.jobs {
         if jobs == 0 {

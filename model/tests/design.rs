@@ -1,0 +1,300 @@
+//! The strict reader and the writer of designs: every error is one line that helps, every
+//! text is either a design or refused, and what is written is read back.
+
+use holdover_model::design::binds::Binds;
+use holdover_model::design::explain::explain;
+use holdover_model::design::{Design, NAMED, sections};
+use holdover_model::invariant::InvariantId;
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+#[track_caller]
+fn refusal(text: &str) -> String {
+    let error = Design::from_toml("ours.toml", text).unwrap_err().to_string();
+    assert_eq!(error.lines().count(), 1, "{error}");
+    error
+}
+
+#[test]
+fn an_unknown_value_is_refused_with_its_line_the_nearest_and_all_values() {
+    let text = "name = \"ours\"\n\n[guarantee]\nfenced-from = \"ready\"\n\n[fence]\ncheck = \"curent-epoch\"\n";
+    assert_eq!(
+        refusal(text),
+        "ours.toml:7: fence.check: \"curent-epoch\" is not a value; did you mean \
+         \"current-epoch\"? accepted: current-epoch, at-least-highest-seen, any-higher"
+    );
+}
+
+#[test]
+fn every_kind_of_mistake_is_told_in_one_line() {
+    for (text, parts) in [
+        ("[fenec]\n", &["ours.toml:1:", "\"fenec\"", "did you mean \"fence\"?", "approval"][..]),
+        ("\nnmae = \"x\"\n", &["ours.toml:2:", "did you mean \"name\"?"]),
+        ("check = \"any-higher\"\n", &["ours.toml:1:", "a setting of [fence]"]),
+        ("[fence]\nchekc = \"x\"\n", &["ours.toml:2: fence:", "did you mean \"check\"?"]),
+        ("[fence]\nbinds = []\n", &["ours.toml:2: fence:", "a setting of [identity]"]),
+        ("[fence]\ncheck = 7\n", &["ours.toml:2: fence.check: expected a word, found an integer"]),
+        ("[fence]\ncheck = []\n", &["fence.check: expected a word, found a list", "any-higher"]),
+        ("fence = \"on\"\n", &["ours.toml:1: fence: expected a section [fence], found a text"]),
+        ("[[fence]]\n", &["fence: expected a section [fence], found a list"]),
+        ("name = 1.5\n", &["name: expected a text, found a float"]),
+        ("expect = true\n", &["expect: expected a list of invariants, found a boolean"]),
+        ("expect = [\"no-stale-efect\"]\n", &["expect:", "did you mean \"no-stale-effect\"?"]),
+        (
+            "expect = [\n1,\n]\n",
+            &["ours.toml:2: expect: expected a list of words, found an integer"],
+        ),
+        (
+            "expect = [\"no-stale-effect\",\n\"no-stale-effect\"]\n",
+            &["ours.toml:2: expect: \"no-stale-effect\" is listed twice"],
+        ),
+        ("[guarantee]\nexpiry = \"true\"\n", &["guarantee.expiry: expected true or false"]),
+        (
+            "[guarantee]\nfenced-from = \"redy\"\n",
+            &["guarantee.fenced-from:", "did you mean \"ready\"?", "accepted: ready, grant"],
+        ),
+        ("[guarantee]\nfenced = 1\n", &["ours.toml:2: guarantee: \"fenced\" is not a setting"]),
+        ("[identity]\nbinds = [\"targt\"]\n", &["identity.binds:", "did you mean \"target\"?"]),
+        (
+            "[identity]\nbinds = \"some\"\n",
+            &["identity.binds:", "every-field, or a list of run-id"],
+        ),
+        ("[identity]\nbinds = {}\n", &["identity.binds: expected a word or a list"]),
+        ("[fence]\n\n[fence]\n", &["ours.toml:3:", "duplicate key"]),
+        ("name = \"a\"\nname = \"b\"\n", &["ours.toml:2:", "\"name\"", "duplicate key"]),
+        ("name = \"a\n", &["ours.toml:1:"]),
+        ("name\n", &["ours.toml:1:"]),
+        ("[fence\n", &["ours.toml:1:"]),
+        ("name = 99999999999999999999999999\n", &["ours.toml:1:", "name"]),
+        ("\u{0}", &["ours.toml:1:"]),
+    ] {
+        let error = refusal(text);
+        for part in parts {
+            assert!(error.contains(part), "{text:?}: no {part:?} in {error}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_word_without_end_is_not_repeated_without_end() {
+    let error = refusal(&format!("[fence]\ncheck = \"{}\"\n", "é".repeat(100_000)));
+    assert!(error.len() < 300, "{}", error.len());
+}
+
+#[test]
+fn nothing_nests_so_deep_that_the_reader_fails() {
+    for (open, close) in [("[", "]"), ("{a=", "}"), ("[{a=", "}]")] {
+        for depth in [100, 100_000] {
+            refusal(&format!("name = {}1{}\n", open.repeat(depth), close.repeat(depth)));
+            refusal(&format!("name = {}\n", open.repeat(depth)));
+        }
+    }
+    refusal(&format!("{}a = 1\n", "a.".repeat(100_000)));
+    refusal(&format!("[{}a]\n", "a.".repeat(100_000)));
+    refusal(&"[a]\n".repeat(100_000));
+}
+
+#[test]
+fn what_stands_in_a_design_is_what_is_written() {
+    let design = Design::named("highest-seen").unwrap();
+    let written = design.to_toml();
+    assert!(written.contains("check = \"at-least-highest-seen\"\n"), "{written}");
+    assert!(written.contains("[guarantee]\nfenced-from = \"ready\"\n"), "{written}");
+    assert!(!written.contains("enforced-at"), "a default is not written: {written}");
+    assert_eq!(Design::from_toml("again", &written).unwrap(), design);
+}
+
+#[test]
+fn the_sections_are_what_a_design_is_made_of() {
+    let table = toml::Table::try_from(Design::default()).unwrap();
+    let (mut count, mut named) = (0, Vec::new());
+    for section in sections() {
+        let fields = table[section.name].as_table().unwrap();
+        assert_eq!(fields.len(), section.settings.len(), "{}", section.name);
+        for setting in section.settings {
+            let default = match &fields[setting.name] {
+                toml::Value::Boolean(is) => is.to_string(),
+                value => value.as_str().unwrap().to_owned(),
+            };
+            assert_eq!(default, setting.values[0].name, "{}.{}", section.name, setting.name);
+            let full = format!("{}.{}", section.name, setting.name);
+            assert_eq!(explain(&full).unwrap().setting, setting.name);
+            count += setting.values.len();
+        }
+        named.push(section.name);
+    }
+    assert_eq!(table.len(), named.len() + 4, "name, summary, source, expect and the sections");
+    assert!(count > 80, "{count}");
+}
+
+#[test]
+fn every_value_is_somebodys_practice() {
+    let designs = NAMED.iter().map(|(name, text)| Design::from_toml(name, text).unwrap());
+    let zoo: Vec<_> = designs.map(|design| toml::Table::try_from(design).unwrap()).collect();
+    for section in sections() {
+        for setting in section.settings {
+            for value in setting.values {
+                let is_used = zoo.iter().any(|design| match &design[section.name][setting.name] {
+                    toml::Value::Boolean(is) => is.to_string() == value.name,
+                    chosen => chosen.as_str() == Some(value.name),
+                });
+                let full = format!("{}.{}", section.name, setting.name);
+                assert!(is_used, "no named design has {full} = {:?}", value.name);
+            }
+            let is_listed = zoo.iter().any(|design| design[section.name][setting.name].is_array());
+            assert!(setting.listable.is_empty() || is_listed, "{}", setting.name);
+        }
+    }
+}
+
+#[test]
+fn the_zoo_is_large_sorted_and_each_design_is_its_own() {
+    assert!(NAMED.len() >= 45, "{}", NAMED.len());
+    assert!(NAMED.is_sorted_by_key(|(name, _)| *name));
+    for (name, text) in NAMED {
+        let design = Design::from_toml(name, text).unwrap();
+        assert!(design.summary.matches(['.', '?']).count() >= 2, "{name}: two sentences");
+    }
+}
+
+/// A document with any choice of settings and values.
+fn document() -> impl Strategy<Value = String> {
+    let lines = sections().flat_map(|section| {
+        section.settings.iter().flat_map(move |setting| {
+            setting.values.iter().map(move |value| {
+                let quote = if setting.is_truth() { "" } else { "\"" };
+                (section.name, setting.name, format!("{quote}{}{quote}", value.name))
+            })
+        })
+    });
+    let lines: Vec<_> = lines.collect();
+    let count = lines.len();
+    let fields = subsequence(Binds::FIELDS.to_vec(), 0..=Binds::FIELDS.len());
+    let expect = subsequence(InvariantId::ALL.to_vec(), 0..=3);
+    (subsequence(lines, 0..count), ".{0,40}", prop::option::of(fields), expect).prop_map(
+        |(lines, name, fields, expect)| {
+            let mut document = toml::Table::new();
+            document.insert("name".into(), name.into());
+            let expect: Vec<_> = expect.iter().map(|id| id.as_str().to_owned()).collect();
+            document.insert("expect".into(), expect.into());
+            for (section, setting, value) in lines {
+                let section = document
+                    .entry(section)
+                    .or_insert_with(|| toml::Table::new().into())
+                    .as_table_mut()
+                    .unwrap();
+                let value =
+                    format!("value = {value}").parse::<toml::Table>().unwrap()["value"].clone();
+                section.insert(setting.into(), value);
+            }
+            if let Some(fields) = fields {
+                let identity = document
+                    .entry("identity")
+                    .or_insert_with(|| toml::Table::new().into())
+                    .as_table_mut()
+                    .unwrap();
+                let fields: Vec<_> = fields.into_iter().map(str::to_owned).collect();
+                identity.insert("binds".into(), fields.into());
+            }
+            toml::to_string(&document).unwrap()
+        },
+    )
+}
+
+/// Values of every type that TOML has.
+fn value() -> impl Strategy<Value = String> {
+    select(vec![
+        "1",
+        "-0",
+        "1e400",
+        "nan",
+        "-inf",
+        "0x7fffffffffffffffffff",
+        "true",
+        "\"\"",
+        "'x'",
+        "[]",
+        "[[]]",
+        "{}",
+        "{ a.b = 1 }",
+        "1979-05-27",
+        "07:32:00",
+        "\"\"\"\n\"\"\"",
+        "\"\\ud800\"",
+        "=",
+        "[1, \"a\"]",
+        "99999999999999999999",
+        "\"current-epoch\"",
+        "1979-13-45T99:99:99Z",
+    ])
+    .prop_map(str::to_owned)
+}
+
+/// Either a design or one line; never a panic.
+fn is_judged(text: &str) {
+    if let Err(error) = Design::from_toml("ours.toml", text) {
+        let error = error.to_string();
+        assert_eq!(error.lines().count(), 1, "{error}");
+        assert!(error.starts_with("ours.toml:"), "{error}");
+        assert!(!error.chars().any(char::is_control), "{error:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_design_survives_a_round_trip(text in document()) {
+        let design = Design::from_toml("ours.toml", &text).unwrap();
+        let written = design.to_toml();
+        prop_assert_eq!(Design::from_toml("again", &written).unwrap(), design, "{}", written);
+    }
+
+    #[test]
+    fn any_bytes_are_judged(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        is_judged(&String::from_utf8_lossy(&bytes));
+    }
+
+    #[test]
+    fn any_text_of_toml_like_pieces_is_judged(
+        pieces in prop::collection::vec(
+            prop_oneof![
+                value(),
+                select(vec![
+                    "[", "]", "[[", "]]", "{", "}", "=", " = ", ".", ",", "\n", "\r\n", "\"", "'",
+                    "\"\"\"", "#", "\\", "\u{feff}", "\u{0}", "fence", "check", "name", "expect",
+                    "guarantee", "identity", "binds", "é",
+                ]).prop_map(str::to_owned),
+            ],
+            0..30,
+        )
+    ) {
+        is_judged(&pieces.concat());
+    }
+
+    #[test]
+    fn a_value_of_any_type_is_judged(
+        (section, setting) in select(
+            sections()
+                .flat_map(|section| section.settings.iter().map(|s| (section.name, s.name)))
+                .collect::<Vec<_>>()
+        ),
+        value in value(),
+    ) {
+        is_judged(&format!("[{section}]\n{setting} = {value}\n"));
+        is_judged(&format!("{section} = {value}\n"));
+        is_judged(&format!("name = {value}\nexpect = {value}\n"));
+    }
+
+    #[test]
+    fn a_truncated_or_damaged_file_is_judged(
+        (name, text) in select(NAMED.to_vec()),
+        cut in any::<prop::sample::Index>(),
+        noise in any::<char>(),
+    ) {
+        let cut = cut.index(text.len() + 1);
+        let kept = String::from_utf8_lossy(&text.as_bytes()[..cut]).into_owned();
+        is_judged(&kept);
+        let rest = String::from_utf8_lossy(&text.as_bytes()[cut..]).into_owned();
+        is_judged(&format!("{kept}{noise}{rest}"));
+        prop_assert!(Design::from_toml(name, text).is_ok());
+    }
+}

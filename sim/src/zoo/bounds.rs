@@ -1,0 +1,65 @@
+//! The bounds that the zoo is checked within: small ones, because there are many designs.
+//!
+//! Budgets multiply, so the faults are not all allowed at once: each bound has a budget for
+//! faults that meet in public reports. `holdover check` goes further, through the
+//! [portfolio](holdover_model::check::bounds::portfolio).
+
+use holdover_model::check::Budget::{
+    AgentCrashes, AuthorityCrashes, DestinationCrashes, Duplications, Expiries, Forgettings,
+    LedgerCrashes, Losses, Misconfigurations, Recreations, Renewals, Resends, Restores, Retries,
+    Revocations, Takeovers, WorkerCrashes,
+};
+use holdover_model::check::{Bounds, Budget};
+use holdover_model::design::Design;
+
+/// The bounds for one design, in the order in which they are explored.
+///
+/// A design that is known to be broken is explored further: it is only through when something
+/// is found.
+pub fn bounds(design: &Design) -> Vec<Bounds> {
+    let one = |budgets| small(1, 2, budgets);
+    let two = |budgets| small(2, 1, budgets);
+    let unconditional = |bounds| Bounds { is_conditional: false, ..bounds };
+    let two_resources = |bounds| Bounds { resources: 2, ..bounds };
+    let mut bounds = vec![
+        // Who may write: ownership that changes, ends, and is forgotten.
+        one(&[(Takeovers, 1)]),
+        one(&[(Expiries, 1)]),
+        one(&[(Revocations, 1)]),
+        one(&[(Expiries, 1), (Renewals, 1)]),
+        one(&[(Takeovers, 1), (AuthorityCrashes, 1)]),
+        one(&[(Takeovers, 1), (Restores, 1)]),
+        one(&[(Takeovers, 1), (Misconfigurations, 1)]),
+        // Which operation is which.
+        two(&[]),
+        // What a try is: answers that are late or lost, tries that are repeated.
+        one(&[(Retries, 1)]),
+        one(&[(Retries, 1), (WorkerCrashes, 1)]),
+        one(&[(Retries, 1), (AuthorityCrashes, 1)]),
+        one(&[(Retries, 1), (DestinationCrashes, 1)]),
+        one(&[(Retries, 1), (LedgerCrashes, 1)]),
+        one(&[(Retries, 1), (AgentCrashes, 1)]),
+        one(&[(Retries, 1), (Forgettings, 1)]),
+        one(&[(Recreations, 1)]),
+        one(&[(Duplications, 1)]),
+        one(&[(Losses, 1), (Resends, 1)]),
+        unconditional(one(&[(Retries, 1), (Duplications, 1)])),
+        // Two that meet, and are tried again.
+        two(&[(Retries, 1)]),
+        two_resources(two(&[(Retries, 1)])),
+        unconditional(two(&[(Retries, 1)])),
+        // All of it.
+        two(&[(Takeovers, 1)]),
+        two_resources(two(&[(Takeovers, 1)])),
+        one(&[(Takeovers, 1), (Retries, 1)]),
+    ];
+    if !design.expect.is_empty() {
+        bounds.push(two(&[(Takeovers, 1), (Retries, 1)]));
+    }
+    bounds
+}
+
+fn small(operations: u8, attempts_max: u32, budgets: &[(Budget, u8)]) -> Bounds {
+    let budgets = budgets.iter().copied().collect();
+    Bounds { operations, attempts_max, budgets, ..Bounds::default() }
+}

@@ -1,0 +1,208 @@
+//! `holdover check`, `zoo` and `design` as a stranger uses them: exit codes, one-line errors,
+//! JSON.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn holdover(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_holdover"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// A folder of this test's own, empty.
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// The smallest bound that a takeover needs.
+const ONE_TAKEOVER: [&str; 4] = ["--operations", "1", "--takeovers", "1"];
+
+#[track_caller]
+fn is_refused(arguments: &[&str], parts: &[&str]) {
+    let output = holdover(folder().path(), arguments);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+    assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
+    assert!(output.stdout.is_empty(), "{arguments:?}");
+    for part in parts {
+        assert!(error.contains(part), "{arguments:?}: no {part:?} in {error}");
+    }
+}
+
+#[test]
+fn a_safe_design_is_safe_within_stated_bounds() {
+    let arguments = [&["check", "push-before-ready"][..], &ONE_TAKEOVER].concat();
+    let output = holdover(folder().path(), &arguments);
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{out}");
+    for part in [
+        "push-before-ready: safe within",
+        "1 conditional operation",
+        "takeovers 1",
+        "exhausted,",
+        "states",
+    ] {
+        assert!(out.contains(part), "no {part:?} in {out}");
+    }
+}
+
+#[test]
+fn a_broken_design_comes_with_a_counterexample() {
+    let arguments = [&["check", "highest-seen"][..], &ONE_TAKEOVER].concat();
+    let output = holdover(folder().path(), &arguments);
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{out}");
+    for part in [
+        "highest-seen: no-stale-effect is broken",
+        "shortest counterexample",
+        "suspects",
+        "EFFECT",
+        "=> no-stale-effect:",
+    ] {
+        assert!(out.contains(part), "no {part:?} in {out}");
+    }
+}
+
+#[test]
+fn json_has_what_it_promises() {
+    let safe = [&["check", "push-before-ready", "--json"][..], &ONE_TAKEOVER].concat();
+    let report = json(&holdover(folder().path(), &safe));
+    assert_eq!(report["design"], "push-before-ready");
+    assert_eq!(report["verdict"], "safe");
+    assert_eq!(report["invariant"], Value::Null);
+    assert_eq!(report["counterexample"], Value::Null);
+    let bound = &report["bounds"][0];
+    assert_eq!(bound["exhausted"], true);
+    assert_eq!(bound["unique_states"], report["unique_states"]);
+    assert!(bound["seconds"].as_f64().unwrap() >= 0.0);
+    for key in ["generated_states", "depth", "seconds", "peak_memory_mib"] {
+        assert!(report[key].as_f64().unwrap() >= 0.0, "{key}");
+    }
+
+    let broken = [&["check", "highest-seen", "--json"][..], &ONE_TAKEOVER].concat();
+    let report = json(&holdover(folder().path(), &broken));
+    assert_eq!(report["verdict"], "violated");
+    assert_eq!(report["invariant"], "no-stale-effect");
+    let steps = report["counterexample"].as_array().unwrap();
+    assert!(steps.len() > 5);
+    for step in steps {
+        assert!(
+            step["actor"].is_string() && step["action"].is_string() && step["events"].is_array()
+        );
+    }
+}
+
+#[test]
+fn what_was_not_exhausted_never_looks_safe() {
+    let arguments = ["check", "push-before-ready", "--takeovers", "1", "--memory-mib", "1"];
+    let output = holdover(folder().path(), &arguments);
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{out}");
+    assert!(out.contains("NOT EXHAUSTED") && !out.contains("safe within"), "{out}");
+    let output = holdover(folder().path(), &[&arguments[..], &["--json"]].concat());
+    assert_eq!(json(&output)["verdict"], "not-exhausted");
+}
+
+#[test]
+fn more_can_be_demanded_than_a_design_claims() {
+    let check = [&["check", "push-before-ready"][..], &ONE_TAKEOVER].concat();
+    let demand = [&check[..], &["--demand", "fenced-from=grant"]].concat();
+    let output = holdover(folder().path(), &demand);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    let claimed = ["--demand", "fenced-from=first-write", "--demand", "expiry=false"];
+    let output = holdover(folder().path(), &[&check[..], &claimed].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+}
+
+#[test]
+fn reductions_can_be_switched_off_and_the_answer_stays() {
+    let check = [&["check", "push-before-ready", "--json"][..], &ONE_TAKEOVER].concat();
+    let reduced = json(&holdover(folder().path(), &check));
+    let all = json(&holdover(folder().path(), &[&check[..], &["--no-reduction", "all"]].concat()));
+    assert_eq!(reduced["verdict"], all["verdict"]);
+    assert!(reduced["unique_states"].as_u64().unwrap() < all["unique_states"].as_u64().unwrap());
+}
+
+#[test]
+fn wrong_input_is_refused_in_one_line() {
+    is_refused(&["check", "perfect"], &["perfect", "push-before-ready"]);
+    is_refused(&["check", "no.toml"], &["no.toml"]);
+    is_refused(&["check"], &["NAME|FILE"]);
+    is_refused(&["check", "highest-seen", "--workers", "0"], &["--workers 0"]);
+    is_refused(&["check", "highest-seen", "--workers", "9", "--operations", "9"], &["12 at most"]);
+    is_refused(&["check", "highest-seen", "--takeovers", "many"], &["--takeovers", "many"]);
+    is_refused(&["check", "highest-seen", "--threads", "0"], &["--threads 0"]);
+    is_refused(&["check", "highest-seen", "--memory-mib", "0"], &["--memory-mib 0"]);
+    is_refused(
+        &["check", "highest-seen", "--demand", "fenced-from=grnat"],
+        &["--demand", "did you mean \"grant\"?", "accepted: ready, grant, first-write"],
+    );
+    is_refused(&["check", "highest-seen", "--demand", "fast"], &["--demand", "CLAIM=VALUE"]);
+    is_refused(&["check", "highest-seen", "--assume", "luck"], &["luck", "ordered-links"]);
+    is_refused(&["design", "--explain", "fence.chekc"], &["did you mean \"fence.check\"?"]);
+    is_refused(&["design", "--explain", "fence"], &["fence.enforced-at", "fence.check"]);
+    is_refused(&["design", "perfect"], &["perfect", "push-before-ready"]);
+}
+
+#[test]
+fn a_design_file_is_read_strictly_and_named_after_itself() {
+    let folder = folder();
+    let file = folder.path().join("ours.toml");
+    fs::write(&file, "[fence]\ncheck = \"curent-epoch\"\n").unwrap();
+    let output = holdover(folder.path(), &["check", "ours.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        text(&output.stderr).trim_end(),
+        "holdover: ours.toml:2: fence.check: \"curent-epoch\" is not a value; did you mean \
+         \"current-epoch\"? accepted: current-epoch, at-least-highest-seen, any-higher"
+    );
+    fs::write(&file, "[fence]\nenforced-at = \"adapter\"\n").unwrap();
+    let arguments = [&["check", "ours.toml"][..], &ONE_TAKEOVER].concat();
+    let output = holdover(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).starts_with("ours: no-stale-effect is broken"));
+}
+
+#[test]
+fn settings_are_listed_and_explained_and_designs_printed() {
+    let folder = folder();
+    let run = |arguments: &[&str]| {
+        let output = holdover(folder.path(), arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+        output
+    };
+    let list = text(&run(&["design"]).stdout);
+    for part in ["[fence]", "in-flight-writes", "at-least-highest-seen", "chubby-sequencer"] {
+        assert!(list.contains(part), "no {part:?} in {list}");
+    }
+    let explained = text(&run(&["design", "--explain", "check"]).stdout);
+    for part in ["fence.check", "current-epoch", "(default)", "in practice", "Kleppmann"] {
+        assert!(explained.contains(part), "no {part:?} in {explained}");
+    }
+    let explained = json(&run(&["design", "--explain", "fence.check", "--json"]));
+    assert_eq!(explained["values"][0]["name"], "current-epoch");
+    assert!(json(&run(&["design", "--json"])).as_array().unwrap().len() > 30);
+    assert_eq!(
+        json(&run(&["design", "highest-seen", "--json"]))["fence"]["advance"],
+        "on-first-write"
+    );
+
+    // What is printed is a design file.
+    let printed = text(&run(&["design", "highest-seen"]).stdout);
+    fs::write(folder.path().join("printed.toml"), &printed).unwrap();
+    assert_eq!(printed, text(&run(&["design", "printed.toml"]).stdout));
+}
