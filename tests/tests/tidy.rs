@@ -146,14 +146,6 @@ const BANS: &[Ban] = &[
     },
 ];
 
-<<<<<<< HEAD
-const EXCEPTIONS_HASH: &[(&str, &str)] = &[];
-const EXCEPTIONS_CLOCK: &[(&str, &str)] =
-    &[("sim/src/sweep/mod.rs", "measures how long a sweep takes, outside of any world")];
-const EXCEPTIONS_THREADS: &[(&str, &str)] = &[
-    ("sim/src/sweep/mod.rs", "runs one world per thread; worlds share nothing"),
-    ("sim/src/zoo/mod.rs", "checks one design per thread; there is no world"),
-=======
 const EXCEPTIONS_HASH: &[(&str, &str)] = &[
     ("model/src/check/intern.rs", "values are looked up, never iterated"),
     ("model/src/check/settle.rs", "states are looked up, never iterated"),
@@ -167,7 +159,7 @@ const EXCEPTIONS_THREADS: &[(&str, &str)] = &[
     ("model/src/check/mod.rs", "one thread per core, unless told otherwise"),
     ("model/src/check/search.rs", "searches in parallel; what it reports does not depend on it"),
     ("sim/src/sweep/mod.rs", "runs one world per thread; worlds share nothing"),
->>>>>>> vocabulary
+    ("sim/src/zoo/mod.rs", "checks one design per thread; there is no world"),
 ];
 
 fn root() -> PathBuf {

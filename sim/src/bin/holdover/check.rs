@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
 use holdover::report;
-use holdover_model::check::bounds::portfolio;
+use holdover_model::check::bounds::{deep_portfolio, portfolio};
 use holdover_model::check::system::SLOTS_MAX;
 use holdover_model::check::{
     Assumptions, Bounds, Budget, Judgement, Options, Progress, Reductions, check,
@@ -47,6 +47,9 @@ pub(crate) struct Arguments {
     /// Restrict behaviour; what needs more than this is not seen.
     #[arg(long, value_name = "NAME")]
     assume: Vec<Assumption>,
+    /// After the portfolio, explore bounds in which many faults meet: takes long, and memory.
+    #[arg(long)]
+    deep: bool,
     #[command(flatten)]
     bounds: BoundFlags,
     /// Print one JSON object instead of text.
@@ -172,7 +175,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
         design.guarantee =
             design.guarantee.demand(demand).map_err(|error| format!("--demand: {error}"))?;
     }
-    let bounds = arguments.bounds.bounds(&design)?;
+    let mut bounds = arguments.bounds.bounds(&design)?;
+    if arguments.deep {
+        bounds.extend(deep_portfolio());
+    }
     let threads = crate::threads(arguments.threads)?;
     if arguments.memory_mib == 0 {
         return Err("--memory-mib 0: a search needs some memory".into());
