@@ -153,6 +153,21 @@ impl<'de> Deserialize<'de> for Budgets {
     }
 }
 
+/// Which consents the agents show.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Consents {
+    /// Each its own.
+    #[default]
+    Own,
+    /// All the same one, which was given for each of their effects.
+    Shared,
+    /// Each one that was given for something else.
+    Borrowed,
+}
+
 /// What one exhaustive search covers.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -165,6 +180,8 @@ pub struct Bounds {
     pub operations: u8,
     /// Whether an operation replaces the state that its agent saw, or depends on none.
     pub is_conditional: bool,
+    /// Which consents the agents show.
+    pub consents: Consents,
     /// After how many tries a worker gives an operation up.
     pub attempts_max: u32,
     /// How often each thing may happen.
@@ -178,6 +195,7 @@ impl Default for Bounds {
             resources: 1,
             operations: 2,
             is_conditional: true,
+            consents: Consents::default(),
             attempts_max: 2,
             budgets: Budgets::none(),
         }
@@ -208,6 +226,11 @@ impl fmt::Display for Bounds {
             count(self.operations, &format!("{kind} operation")),
             count(u8::try_from(self.attempts_max).unwrap_or(u8::MAX), "attempt"),
         )?;
+        match self.consents {
+            Consents::Own => {}
+            Consents::Shared => write!(f, ", one consent for all")?,
+            Consents::Borrowed => write!(f, ", consents given for something else")?,
+        }
         for budget in Budget::ALL.iter().filter(|budget| self.budgets[**budget] > 0) {
             write!(f, ", {budget} {}", self.budgets[*budget])?;
         }
@@ -257,6 +280,8 @@ pub fn portfolio(design: &Design) -> Vec<Bounds> {
         Bounds { workers: 3, ..one.clone() }.with(Takeovers, 2),
         Bounds { resources: 2, ..two }.with(Takeovers, 1),
     ]);
+    portfolio.push(Bounds { consents: Consents::Borrowed, ..one.clone() });
+    portfolio.push(Bounds { consents: Consents::Shared, attempts_max: 1, ..Bounds::default() });
     if claims_restores(design) {
         portfolio.push(one.with(Budget::Restores, 1).with(Takeovers, 1));
     }

@@ -212,6 +212,8 @@ impl Lens<'_> {
         for (signal, leave) in self.armed(state[slot]).iter() {
             let left = match leave {
                 Leave::Spends(budget) if !purse.is_calm => purse.left.spend(*budget),
+                // No renewal ever helps anything to settle, and there is no end of them.
+                Leave::Spends(Budget::Renewals) => None,
                 _ => Some(purse.left),
             };
             if let Some(left) = left.filter(|_| is_wanted(*leave)) {

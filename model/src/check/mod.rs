@@ -39,7 +39,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-pub use bounds::{Bounds, Budget, Budgets, deep_portfolio, portfolio};
+pub use bounds::{Bounds, Budget, Budgets, Consents, deep_portfolio, portfolio};
 pub use counterexample::{Counterexample, Moment};
 pub use search::Progress;
 pub use verdict::{BoundReport, Judgement, Verdict};

@@ -11,7 +11,7 @@
 //! * A step that changes nothing but the number of its messages is a delivery like any
 //!   other; a signal, crash or restart that changes nothing at all is no step.
 
-use crate::check::bounds::{Bounds, Budget};
+use crate::check::bounds::{Bounds, Budget, Consents};
 use crate::check::component::{Component, Host, Input, Machine, Pace, Step};
 use crate::design::Design;
 use crate::identity::{AgentId, OperationId, WorkerId};
@@ -180,9 +180,12 @@ impl System {
             method: "update".into(),
             payload: Payload::new("new"),
             // Named like the step, so that operations stay symmetric.
-            approval_id: step_name(number).as_str().into(),
+            approval_id: match self.bounds.consents {
+                Consents::Shared => "approval-1".into(),
+                Consents::Own | Consents::Borrowed => step_name(number).as_str().into(),
+            },
             is_conditional: self.bounds.is_conditional,
-            is_approved: true,
+            is_approved: self.bounds.consents != Consents::Borrowed,
         };
         Brief {
             id,

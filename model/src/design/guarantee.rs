@@ -117,10 +117,7 @@ impl Guarantee {
             return Err(unknown(format!("{name}: {problem}")));
         }
         let mut claims = toml::Table::try_from(self).expect("claims are plain data");
-        let value = match claim.is_truth() {
-            true => (word == "true").into(),
-            false => word.into(),
-        };
+        let value = if claim.is_truth() { (word == "true").into() } else { word.into() };
         claims.insert(name.into(), value);
         Ok(claims.try_into().expect("the claim and its value are known"))
     }

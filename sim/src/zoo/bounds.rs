@@ -9,7 +9,7 @@ use holdover_model::check::Budget::{
     LedgerCrashes, Losses, Misconfigurations, Recreations, Renewals, Resends, Restores, Retries,
     Revocations, Takeovers, WorkerCrashes,
 };
-use holdover_model::check::{Bounds, Budget};
+use holdover_model::check::{Bounds, Budget, Consents};
 use holdover_model::design::Design;
 
 /// The bounds for one design, in the order in which they are explored.
@@ -44,6 +44,9 @@ pub fn bounds(design: &Design) -> Vec<Bounds> {
         one(&[(Duplications, 1)]),
         one(&[(Losses, 1), (Resends, 1)]),
         unconditional(one(&[(Retries, 1), (Duplications, 1)])),
+        // Whose consent covers what.
+        Bounds { consents: Consents::Borrowed, ..one(&[]) },
+        Bounds { consents: Consents::Shared, ..two(&[]) },
         // Two that meet, and are tried again.
         two(&[(Retries, 1)]),
         two_resources(two(&[(Retries, 1)])),

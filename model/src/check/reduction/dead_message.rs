@@ -28,7 +28,7 @@
 //! What is removed can no longer help to settle an operation. Settling is therefore judged
 //! a little too strictly, never too mildly.
 
-use crate::check::bounds::{Bounds, Budget};
+use crate::check::bounds::{Bounds, Budget, Consents};
 use crate::check::component::Machine;
 use crate::check::lens::{InputNumber, Lens};
 use crate::check::space::{Purse, receiver, sender};
@@ -96,7 +96,9 @@ pub(crate) fn is_argued_for(design: &Design, bounds: &Bounds) -> bool {
     let is_undisturbed = [Budget::Recreations, Budget::Misconfigurations, Budget::Forgettings]
         .iter()
         .all(|budget| bounds.budgets[*budget] == 0);
+    // A consent that several operations share ties them together in the ledger.
     is_undisturbed
+        && bounds.consents != Consents::Shared
         && design.fence == fence
         && design.identity == identity
         && design.recovery == recovery

@@ -8,7 +8,7 @@ use holdover::report;
 use holdover_model::check::bounds::{deep_portfolio, portfolio};
 use holdover_model::check::system::SLOTS_MAX;
 use holdover_model::check::{
-    Assumptions, Bounds, Budget, Judgement, Options, Progress, Reductions, check,
+    Assumptions, Bounds, Budget, Consents, Judgement, Options, Progress, Reductions, check,
 };
 use holdover_model::design::Design;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -83,6 +83,7 @@ const COUNTS: &[(&str, &str)] = &[
 ];
 const HEADING: &str = "Bounds (one of your own instead of the portfolio)";
 const UNCONDITIONAL: &str = "unconditional";
+const CONSENTS: &str = "consents";
 
 impl clap::Args for BoundFlags {
     fn augment_args(command: clap::Command) -> clap::Command {
@@ -104,7 +105,12 @@ impl clap::Args for BoundFlags {
             .help("Operations do not depend on the state that they replace")
             .action(ArgAction::SetTrue)
             .help_heading(HEADING);
-        command.args(counts).arg(unconditional).args(budgets)
+        let consents = clap::Arg::new(CONSENTS)
+            .long(CONSENTS)
+            .help("Whose consents the agents show [own]")
+            .value_parser(["own", "shared", "borrowed"])
+            .help_heading(HEADING);
+        command.args(counts).arg(unconditional).arg(consents).args(budgets)
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {
@@ -118,7 +124,8 @@ impl FromArgMatches for BoundFlags {
         let is_unconditional = matches.get_flag(UNCONDITIONAL);
         let counts = COUNTS.iter().map(|(name, _)| *name);
         let mut names = counts.chain(Budget::ALL.iter().map(|budget| budget.as_str()));
-        if !is_unconditional && names.find_map(given).is_none() {
+        let consents = matches.get_one::<String>(CONSENTS).map(String::as_str);
+        if !is_unconditional && consents.is_none() && names.find_map(given).is_none() {
             return Ok(Self(None));
         }
         let default = Bounds::default();
@@ -129,6 +136,11 @@ impl FromArgMatches for BoundFlags {
             operations: given("operations").unwrap_or(default.operations),
             attempts_max: given("attempts").map_or(default.attempts_max, u32::from),
             is_conditional: !is_unconditional,
+            consents: match consents {
+                Some("shared") => Consents::Shared,
+                Some("borrowed") => Consents::Borrowed,
+                _ => Consents::Own,
+            },
             budgets: budgets.map(|budget| (*budget, given(budget.as_str()).unwrap_or(0))).collect(),
         })))
     }
