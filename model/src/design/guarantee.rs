@@ -9,6 +9,7 @@ use crate::design::vocabulary::{Section, Setting, Value};
 /// What a design claims.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+#[expect(clippy::struct_excessive_bools, reason = "a claim is made or not")]
 pub struct Guarantee {
     /// From which moment on the old holder cannot change the resource any more.
     pub fenced_from: FencedFrom,
@@ -116,10 +117,7 @@ impl Guarantee {
             return Err(unknown(format!("{name}: {problem}")));
         }
         let mut claims = toml::Table::try_from(self).expect("claims are plain data");
-        let value = match claim.is_truth() {
-            true => (word == "true").into(),
-            false => word.into(),
-        };
+        let value = if claim.is_truth() { (word == "true").into() } else { word.into() };
         claims.insert(name.into(), value);
         Ok(claims.try_into().expect("the claim and its value are known"))
     }
