@@ -9,7 +9,7 @@ use crate::design::vocabulary::{Section, Setting, Value};
 /// What a design claims.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-#[expect(clippy::struct_excessive_bools, reason = "each is claimed by itself")]
+#[expect(clippy::struct_excessive_bools, reason = "a claim is made or not")]
 pub struct Guarantee {
     /// From which moment on the old holder cannot change the resource any more.
     pub fenced_from: FencedFrom,
