@@ -287,6 +287,19 @@ fn every_operation_settles() {
 }
 
 #[test]
+fn an_operation_id_that_comes_back_is_open_again() {
+    use OperationStatus::{Blocked, NeverSent, Prepared};
+    let mut monitor = Monitor::new(Guarantee { stable_identity: false, ..Guarantee::default() });
+    let mut observe = |event| monitor.observe(&event).unwrap();
+    observe(claimed("op-1", "one"));
+    observe(status("op-1", Prepared, NeverSent));
+    observe(claimed("op-1", "one"));
+    assert!(!monitor.is_settled(), "it was claimed anew");
+    monitor.observe(&status("op-1", Prepared, Blocked)).unwrap();
+    assert!(monitor.is_settled());
+}
+
+#[test]
 fn every_request_is_answered() {
     let requested = Event::IntentRequested { intent_hash: intent("one"), resource: RULE.into() };
     let answered = Event::IntentAnswered { intent_hash: intent("one"), outcome: Outcome::Blocked };

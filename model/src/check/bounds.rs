@@ -10,7 +10,6 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::design::Design;
-use crate::design::authority::Restore;
 
 macro_rules! budgets {
     ($($(#[$meta:meta])* $name:ident = $label:literal,)*) => {
@@ -282,7 +281,7 @@ pub fn portfolio(design: &Design) -> Vec<Bounds> {
     ]);
     portfolio.push(Bounds { consents: Consents::Borrowed, ..one.clone() });
     portfolio.push(Bounds { consents: Consents::Shared, attempts_max: 1, ..Bounds::default() });
-    if claims_restores(design) {
+    if can_be_restored(design) {
         portfolio.push(one.with(Budget::Restores, 1).with(Takeovers, 1));
     }
     portfolio
@@ -300,8 +299,8 @@ pub fn deep_portfolio() -> Vec<Bounds> {
     ]
 }
 
-/// Whether a design claims to survive the restore of its authority from an older backup. A
-/// co-located store is not restored in parts.
-fn claims_restores(design: &Design) -> bool {
-    design.authority.restore == Restore::NewIncarnation && !design.fence.is_co_located()
+/// Whether the authority can be restored from a backup of its own: a co-located store is not
+/// restored in parts.
+fn can_be_restored(design: &Design) -> bool {
+    !design.fence.is_co_located()
 }

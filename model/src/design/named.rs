@@ -35,6 +35,7 @@ designs! {
     "fingerprint-of-the-body",
     "highest-seen",
     "id-dropped-at-gateway",
+    "impatient-challenger",
     "inbox-after-effect",
     "invented-epoch",
     "json-rpc-id",

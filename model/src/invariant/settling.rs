@@ -32,7 +32,9 @@ impl Settling {
             }
             Event::OperationClaimed { operation_id, intent_hash, .. } => {
                 let entry = (*intent_hash, OperationStatus::Prepared);
-                if self.operations.insert(operation_id.clone(), entry).is_none() {
+                let previous = self.operations.insert(operation_id.clone(), entry);
+                // An id can come back after its entry was settled and forgotten.
+                if previous.is_none_or(|(_, status)| status.is_settled()) {
                     self.open += 1;
                 }
             }
