@@ -93,6 +93,7 @@ fn describe_signal(signal: &Signal) -> String {
             format!("sees {} on {resource} lapse by its own clock", under(*epoch))
         }
         Signal::Restored(times) => format!("is restored for the {times}. time"),
+        Signal::InventEpoch(resource) => format!("claims a higher epoch on {resource}"),
         Signal::Effect(operation_id, attempt) => {
             format!("lets {operation_id} {attempt} have its effect")
         }

@@ -68,6 +68,8 @@ budgets! {
     Renewals = "renewals",
     /// A worker gives back a lease that it no longer needs.
     Idles = "idles",
+    /// A worker claims a higher epoch than the one that it was given.
+    InventedEpochs = "invented-epochs",
     /// Somebody else deletes a resource and makes it anew.
     Recreations = "recreations",
     /// The destination's fence becomes misconfigured.
@@ -279,6 +281,7 @@ pub fn portfolio(design: &Design) -> Vec<Bounds> {
         Bounds { workers: 3, ..one.clone() }.with(Takeovers, 2),
         Bounds { resources: 2, ..two }.with(Takeovers, 1),
     ]);
+    portfolio.push(one.clone().with(Budget::InventedEpochs, 1));
     portfolio.push(Bounds { consents: Consents::Borrowed, ..one.clone() });
     portfolio.push(Bounds { consents: Consents::Shared, attempts_max: 1, ..Bounds::default() });
     if can_be_restored(design) {

@@ -87,6 +87,12 @@ impl System {
         let (ledger, destination) = (slot(Actor::Ledger), slot(Actor::Destination));
         let recreate = |n| (destination, Signal::Recreate(resource_id(n)), Budget::Recreations);
         let forget = |slot| move |n| (slot, Signal::Forget(allocated_id(n)), Budget::Forgettings);
+        let worker_slots = (0..bounds.workers).map(|n| slot(Actor::Worker(worker_id(n))));
+        let invent = |worker| {
+            (0..bounds.resources)
+                .map(move |n| (worker, Signal::InventEpoch(resource_id(n)), Budget::InventedEpochs))
+        };
+        let inventions: Vec<_> = worker_slots.flat_map(invent).collect();
         let misconfigure = (destination, Signal::Misconfigure, Budget::Misconfigurations);
         system.stimuli = (0..bounds.workers)
             .map(suspect)
@@ -95,6 +101,7 @@ impl System {
             .chain((1..=bounds.operations).map(forget(ledger)))
             .chain((1..=bounds.operations).map(forget(destination)))
             .chain([misconfigure])
+            .chain(inventions)
             .collect();
         system
     }

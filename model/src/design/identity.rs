@@ -105,16 +105,6 @@ impl AllocatedBy {
     }
 }
 
-impl OnMismatch {
-    /// Whether intents are compared wherever an operation id is looked up.
-    pub fn compares(self) -> bool {
-        match self {
-            Self::Block | Self::RecordOnly => true,
-            Self::NewestWins | Self::ReturnStored => false,
-        }
-    }
-}
-
 impl IdentitySettings {
     /// Whether hashes of intents are compared on the way: they can only be where an identity
     /// covers the whole intent.

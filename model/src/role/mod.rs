@@ -138,6 +138,9 @@ pub enum Signal {
     Forget(OperationId),
     /// To the ledger: insert what a look-up by this worker has not found.
     Insert(IntentHash, WorkerId),
+    /// To a worker: claim a higher epoch than the one that you were given. No worker should;
+    /// a destination has to see through it.
+    InventEpoch(ResourceId),
     /// To a worker: by its own clock, the term of this lease is over.
     LeaseLapsed(ResourceId, Epoch),
     /// To a worker: this job may be stuck at this stage.

@@ -2,5 +2,6 @@
 
 mod plain;
 mod reductions;
+mod settings;
 mod stateright;
 mod verdicts;

@@ -214,3 +214,20 @@ fn a_worker_that_does_not_get_on_does_not_renew() {
     cluster.flow();
     assert_eq!(cluster.count(EventKind::LeaseRenewed), 1);
 }
+
+#[test]
+fn a_takeover_by_a_stale_snapshot_takes_the_resource_from_whoever_has_it() {
+    for (design, last_epoch) in [("push-before-ready", 2), ("stale-controller-cache", 3)] {
+        let mut cluster = Cluster::new(design, vec![task("one", "routing-rule")]);
+        cluster.begin(1);
+        cluster.flow_except(is_apply);
+        // A gets a newer lease than the one that the supervisor has seen.
+        let acquire = Message::Acquire { resource: rule(), at: cluster.now, insists: false };
+        cluster.deliver(worker("A"), &Actor::Authority, acquire);
+        cluster.flow_except(|(_, to, _)| *to == worker("A"));
+        let stale =
+            Message::TakeOver { resource: rule(), epoch: Epoch(1), successor: "worker-B".into() };
+        cluster.deliver(Actor::Supervisor, &Actor::Authority, stale);
+        assert_eq!(cluster.authority.tenure(&rule()).last_epoch, Epoch(last_epoch), "{design}");
+    }
+}

@@ -6,8 +6,8 @@
 
 use holdover_model::check::Budget::{
     AgentCrashes, AuthorityCrashes, DestinationCrashes, Duplications, Expiries, Forgettings,
-    LedgerCrashes, Losses, Misconfigurations, Recreations, Renewals, Resends, Restores, Retries,
-    Revocations, Takeovers, WorkerCrashes,
+    InventedEpochs, LedgerCrashes, Losses, Misconfigurations, Recreations, Renewals, Resends,
+    Restores, Retries, Revocations, Takeovers, WorkerCrashes,
 };
 use holdover_model::check::{Bounds, Budget, Consents};
 use holdover_model::design::Design;
@@ -26,6 +26,7 @@ pub fn bounds(design: &Design) -> Vec<Bounds> {
         one(&[(Takeovers, 1)]),
         one(&[(Expiries, 1)]),
         one(&[(Revocations, 1)]),
+        one(&[(InventedEpochs, 1)]),
         one(&[(Expiries, 1), (Renewals, 1)]),
         one(&[(Takeovers, 1), (AuthorityCrashes, 1)]),
         one(&[(Takeovers, 1), (Restores, 1)]),

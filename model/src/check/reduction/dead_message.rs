@@ -93,9 +93,14 @@ pub(crate) fn is_argued_for(design: &Design, bounds: &Bounds) -> bool {
         },
         ..safe.recovery
     };
-    let is_undisturbed = [Budget::Recreations, Budget::Misconfigurations, Budget::Forgettings]
-        .iter()
-        .all(|budget| bounds.budgets[*budget] == 0);
+    let is_undisturbed = [
+        Budget::Recreations,
+        Budget::Misconfigurations,
+        Budget::Forgettings,
+        Budget::InventedEpochs,
+    ]
+    .iter()
+    .all(|budget| bounds.budgets[*budget] == 0);
     // A consent that several operations share ties them together in the ledger.
     is_undisturbed
         && bounds.consents != Consents::Shared

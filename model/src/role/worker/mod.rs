@@ -281,6 +281,11 @@ impl Role for Worker {
             Signal::LeaseLapsed(resource, epoch) => {
                 self.lease_lapsed(context, &resource, epoch, out);
             }
+            Signal::InventEpoch(resource) => {
+                if let Some(holding) = self.holdings.get_mut(&resource) {
+                    holding.lease.epoch = holding.lease.epoch.next();
+                }
+            }
             Signal::LeaseIdle(resource, epoch) => {
                 if self.holdings.get(&resource).is_some_and(|held| held.lease.epoch == epoch) {
                     self.release_if_unused(context, &resource, out);
