@@ -9,6 +9,7 @@ use holdover_model::check::Budget::{
     InventedEpochs, LedgerCrashes, Losses, Misconfigurations, Recreations, Renewals, Resends,
     Restores, Retries, Revocations, Takeovers, WorkerCrashes,
 };
+use holdover_model::check::bounds::tells_holders_apart;
 use holdover_model::check::{Bounds, Budget, Consents};
 use holdover_model::design::Design;
 
@@ -26,7 +27,6 @@ pub fn bounds(design: &Design) -> Vec<Bounds> {
         one(&[(Takeovers, 1)]),
         one(&[(Expiries, 1)]),
         one(&[(Revocations, 1)]),
-        one(&[(InventedEpochs, 1)]),
         one(&[(Expiries, 1), (Renewals, 1)]),
         one(&[(Takeovers, 1), (AuthorityCrashes, 1)]),
         one(&[(Takeovers, 1), (Restores, 1)]),
@@ -57,6 +57,9 @@ pub fn bounds(design: &Design) -> Vec<Bounds> {
         two_resources(two(&[(Takeovers, 1)])),
         one(&[(Takeovers, 1), (Retries, 1)]),
     ];
+    if tells_holders_apart(design) {
+        bounds.push(one(&[(InventedEpochs, 1)]));
+    }
     if !design.expect.is_empty() {
         bounds.push(two(&[(Takeovers, 1), (Retries, 1)]));
     }
