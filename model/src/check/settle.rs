@@ -123,3 +123,33 @@ impl Calm {
 pub(crate) fn calm(purse: Purse) -> Purse {
     Purse { left: Budgets::none(), is_calm: true, ..purse }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::bounds::Bounds;
+    use crate::check::space::Space;
+    use crate::check::system::System;
+    use crate::check::{Assumptions, Reductions};
+    use crate::design::Design;
+
+    #[test]
+    fn a_request_that_nobody_remembers_is_a_wedge() {
+        let bounds = Bounds { operations: 1, is_conditional: false, ..Bounds::default() };
+        let system = System::new(&Design::default(), &bounds);
+        let space = Space::new(system, Reductions::none(), Assumptions::none());
+        let mut lens = Lens::new(&space);
+        let initial = lens.initial().unwrap();
+        let mut successors = Successors::default();
+        lens.expand(&initial, &mut successors);
+        let (_, asked) = successors.iter().next().expect("the agent begins");
+        let asked = asked.expect("nothing is broken").to_vec();
+        assert!(Calm::new().settles(&mut lens, &asked));
+
+        // The request is gone, and so is the timer with which the agent would ask again.
+        let mut forgotten = asked[..space.head()].to_vec();
+        forgotten[0] = lens.backup(asked[0]);
+        assert!(!lens.is_settled(&forgotten));
+        assert!(!Calm::new().settles(&mut lens, &forgotten));
+    }
+}
