@@ -1,5 +1,5 @@
 //! The same seed is the same run: in one process, on any number of threads. (That it is in
-//! two processes is tested with the command line, in `sim/tests/command.rs`.)
+//! two processes is tested with the command line, in `sim/tests/command`.)
 
 use holdover::random::Seed;
 use holdover::sweep::Sweep;

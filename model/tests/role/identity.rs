@@ -27,6 +27,18 @@ fn ids(cluster: &Cluster) -> Vec<String> {
     cluster.ledger.entries().map(|(id, _)| id.to_string()).collect()
 }
 
+/// Agent 1 waits no longer for worker A and asks B.
+fn worker_b_takes_over(cluster: &mut Cluster) {
+    let agent = cluster.agents[0].0.clone();
+    cluster.fire(&agent, Delay::AgentTimeout);
+    cluster.flow();
+    // A still holds the lease by the authority's record; its term has to pass first.
+    cluster.expire_leases();
+    cluster.flow();
+    cluster.fire(&worker("B"), Delay::Poll);
+    cluster.flow();
+}
+
 #[test]
 fn identical_claims_converge_and_different_ones_differ() {
     let mut cluster = Cluster::new(
@@ -106,14 +118,7 @@ fn a_crash_between_prepared_and_dispatched_leaves_an_entry_that_can_be_taken_up(
     assert_eq!(status(&cluster), OperationStatus::Prepared);
     cluster.restart_worker(0);
     assert_eq!(status(&cluster), OperationStatus::Prepared, "the entry is there");
-    let agent = cluster.agents[0].0.clone();
-    cluster.fire(&agent, Delay::AgentTimeout);
-    cluster.flow();
-    // A still holds the lease by the authority's record; its term has to pass first.
-    cluster.expire_leases();
-    cluster.flow();
-    cluster.fire(&worker("B"), Delay::Poll);
-    cluster.flow();
+    worker_b_takes_over(&mut cluster);
     assert_eq!(cluster.outcome(1), Some(Outcome::Committed));
     assert_eq!(ids(&cluster).len(), 1);
     assert_eq!(cluster.count(EventKind::Dispatched), 1);
@@ -125,13 +130,7 @@ fn a_crash_after_dispatch_is_reconciled_by_the_successor() {
     cluster.begin(1);
     cluster.flow_except(is("applied"));
     cluster.restart_worker(0);
-    let agent = cluster.agents[0].0.clone();
-    cluster.fire(&agent, Delay::AgentTimeout);
-    cluster.flow();
-    cluster.expire_leases();
-    cluster.flow();
-    cluster.fire(&worker("B"), Delay::Poll);
-    cluster.flow();
+    worker_b_takes_over(&mut cluster);
     assert_eq!(cluster.outcome(1), Some(Outcome::Committed));
     assert_eq!(cluster.count(EventKind::EffectCommitted), 1);
     assert_eq!(cluster.count(EventKind::Reconciled), 1);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Out, Worker, compares_versions, may_leave};
+use super::{Out, Worker, may_leave};
 use crate::design::Design;
 use crate::design::destination::{Conditions, VersionCheck};
 use crate::design::identity::{AllocatedBy, Claimed, Ingredients};
@@ -118,8 +118,8 @@ impl Job {
             },
             _ => false,
         };
-        let is_compared = compares_versions(context) && settings.conditions == Conditions::Honoured;
-        is_gone && is_compared || self.refusal == Some(Rejection::VersionConflict)
+        is_gone && settings.conditions == Conditions::Honoured
+            || self.refusal == Some(Rejection::VersionConflict)
     }
 }
 

@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::design::destination::VersionCheck;
 use crate::design::lease::{ExpiryJudgedBy, ProofAfterReconnect, Renewal};
 use crate::design::recovery::{ReconcileBy, Resend};
 use crate::event::OperationStatus;
@@ -299,9 +298,4 @@ impl Role for Worker {
 /// Whether an operation's status is one from which the ledger lets it leave.
 fn may_leave(status: OperationStatus) -> bool {
     matches!(status, OperationStatus::Prepared | OperationStatus::FailedBeforeEffect)
-}
-
-/// Whether versions are compared anywhere: else a worker does not look at them either.
-fn compares_versions(context: Context<'_>) -> bool {
-    context.design.destination.version != VersionCheck::None
 }

@@ -1,45 +1,10 @@
-//! The command line as a stranger uses it: exit codes, one-line errors, JSON, replay.
-//!
-//! It stands here and not in `tests/`, because cargo tells only a package's own tests where
-//! its binary is.
+//! `holdover sweep` and `replay`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
-use serde_json::Value;
-
-fn holdover(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_holdover"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-/// A folder of this test's own, empty.
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().unwrap()
-}
-
-#[track_caller]
-fn is_refused(folder: &Path, arguments: &[&str], parts: &[&str]) {
-    let output = holdover(folder, arguments);
-    let error = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
-    assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
-    for part in parts {
-        assert!(error.contains(part), "{arguments:?}: no {part:?} in {error}");
-    }
-}
+use super::{folder, holdover, is_refused, json, text};
 
 #[test]
 fn a_safe_design_holds() {

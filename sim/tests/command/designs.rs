@@ -1,47 +1,13 @@
-//! `holdover check`, `zoo` and `design` as a stranger uses them: exit codes, one-line errors,
-//! JSON.
+//! `holdover check`, `zoo` and `design`.
 
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
 
 use serde_json::Value;
 
-fn holdover(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_holdover"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).unwrap()
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-/// A folder of this test's own, empty.
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().unwrap()
-}
+use super::{folder, holdover, is_refused, json, text};
 
 /// The smallest bound that a takeover needs.
 const ONE_TAKEOVER: [&str; 4] = ["--operations", "1", "--takeovers", "1"];
-
-#[track_caller]
-fn is_refused(arguments: &[&str], parts: &[&str]) {
-    let output = holdover(folder().path(), arguments);
-    let error = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
-    assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
-    assert!(output.stdout.is_empty(), "{arguments:?}");
-    for part in parts {
-        assert!(error.contains(part), "{arguments:?}: no {part:?} in {error}");
-    }
-}
 
 #[test]
 fn a_safe_design_is_safe_within_stated_bounds() {
@@ -139,23 +105,52 @@ fn reductions_can_be_switched_off_and_the_answer_stays() {
 
 #[test]
 fn wrong_input_is_refused_in_one_line() {
-    is_refused(&["check", "perfect"], &["perfect", "push-before-ready"]);
-    is_refused(&["check", "no.toml"], &["no.toml"]);
-    is_refused(&["check"], &["NAME|FILE"]);
-    is_refused(&["check", "highest-seen", "--workers", "0"], &["--workers 0"]);
-    is_refused(&["check", "highest-seen", "--workers", "9", "--operations", "9"], &["12 at most"]);
-    is_refused(&["check", "highest-seen", "--takeovers", "many"], &["--takeovers", "many"]);
-    is_refused(&["check", "highest-seen", "--threads", "0"], &["--threads 0"]);
-    is_refused(&["check", "highest-seen", "--memory-mib", "0"], &["--memory-mib 0"]);
+    is_refused(folder().path(), &["check", "perfect"], &["perfect", "push-before-ready"]);
+    is_refused(folder().path(), &["check", "no.toml"], &["no.toml"]);
+    is_refused(folder().path(), &["check"], &["NAME|FILE"]);
+    is_refused(folder().path(), &["check", "highest-seen", "--workers", "0"], &["--workers 0"]);
     is_refused(
+        folder().path(),
+        &["check", "highest-seen", "--workers", "9", "--operations", "9"],
+        &["12 at most"],
+    );
+    is_refused(
+        folder().path(),
+        &["check", "highest-seen", "--takeovers", "many"],
+        &["--takeovers", "many"],
+    );
+    is_refused(folder().path(), &["check", "highest-seen", "--threads", "0"], &["--threads 0"]);
+    is_refused(
+        folder().path(),
+        &["check", "highest-seen", "--memory-mib", "0"],
+        &["--memory-mib 0"],
+    );
+    is_refused(
+        folder().path(),
         &["check", "highest-seen", "--demand", "fenced-from=grnat"],
         &["--demand", "did you mean \"grant\"?", "accepted: ready, grant, first-write"],
     );
-    is_refused(&["check", "highest-seen", "--demand", "fast"], &["--demand", "CLAIM=VALUE"]);
-    is_refused(&["check", "highest-seen", "--assume", "luck"], &["luck", "ordered-links"]);
-    is_refused(&["design", "--explain", "fence.chekc"], &["did you mean \"fence.check\"?"]);
-    is_refused(&["design", "--explain", "fence"], &["fence.enforced-at", "fence.check"]);
-    is_refused(&["design", "perfect"], &["perfect", "push-before-ready"]);
+    is_refused(
+        folder().path(),
+        &["check", "highest-seen", "--demand", "fast"],
+        &["--demand", "CLAIM=VALUE"],
+    );
+    is_refused(
+        folder().path(),
+        &["check", "highest-seen", "--assume", "luck"],
+        &["luck", "ordered-links"],
+    );
+    is_refused(
+        folder().path(),
+        &["design", "--explain", "fence.chekc"],
+        &["did you mean \"fence.check\"?"],
+    );
+    is_refused(
+        folder().path(),
+        &["design", "--explain", "fence"],
+        &["fence.enforced-at", "fence.check"],
+    );
+    is_refused(folder().path(), &["design", "perfect"], &["perfect", "push-before-ready"]);
 }
 
 #[test]
