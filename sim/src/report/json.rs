@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::plan::Plan;
-use crate::report::terminal::runs_per_second;
 use crate::stack::Finding;
 use crate::sweep::{Outcome, Shown};
 
@@ -52,9 +51,6 @@ pub struct FailureReport {
 
 /// A sweep's report; `saved` says which seeds were saved where.
 pub fn sweep(outcome: &Outcome, saved: &[(u64, PathBuf)]) -> SweepReport {
-    #[allow(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    let failure_rate_below =
-        outcome.failures.is_empty().then(|| (3.0 / outcome.runs as f64).min(1.0));
     let failures = outcome
         .failures
         .iter()
@@ -76,8 +72,8 @@ pub fn sweep(outcome: &Outcome, saved: &[(u64, PathBuf)]) -> SweepReport {
         seed_end: outcome.sweep.seeds.end,
         runs: outcome.runs,
         events: outcome.events,
-        runs_per_second: runs_per_second(outcome),
-        failure_rate_below,
+        runs_per_second: outcome.runs_per_second(),
+        failure_rate_below: outcome.failure_rate_below().map(|rate| rate.min(1.0)),
         failures,
         digest: hex::encode(outcome.digest),
     }

@@ -79,18 +79,18 @@ pub fn failure(shown: &Shown, saved_at: Option<&Path>) -> String {
 /// What a sweep showed, in one line per class of findings.
 pub fn summary(outcome: &Outcome) -> String {
     let Outcome { sweep, runs, events, wall, failures, .. } = outcome;
-    let rate = runs_per_second(outcome);
+    let rate = outcome.runs_per_second();
     let effort = format!(
         "{runs} runs, {events} events in {:.1} s, {rate:.0} runs per second",
         wall.as_secs_f64()
     );
-    if failures.is_empty() {
+    if let Some(rate_below) = outcome.failure_rate_below() {
         let invariants: Vec<_> = InvariantId::ALL.iter().map(|id| id.as_str()).collect();
         return format!(
             "HOLDS {}: {}\n{effort}; no failure in {runs} runs: the failure rate under this profile is below {:.3} % (3/N, 95 % confidence)",
             sweep.design.name,
             invariants.join(", "),
-            300.0 / count(*runs),
+            100.0 * rate_below,
         );
     }
     let mut text = String::new();
@@ -104,11 +104,6 @@ pub fn summary(outcome: &Outcome) -> String {
         );
     }
     text + &effort
-}
-
-/// How fast a sweep was.
-pub fn runs_per_second(outcome: &Outcome) -> f64 {
-    count(outcome.runs) / outcome.wall.as_secs_f64().max(1e-9)
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]

@@ -232,6 +232,22 @@ impl Shown {
 }
 
 impl Outcome {
+    /// How fast the sweep was.
+    pub fn runs_per_second(&self) -> f64 {
+        self.runs_as_float() / self.wall.as_secs_f64().max(1e-9)
+    }
+
+    /// The failure rate that no failure in so many runs excludes with 95 % confidence (3/N);
+    /// `None` if there were failures.
+    pub fn failure_rate_below(&self) -> Option<f64> {
+        self.failures.is_empty().then(|| 3.0 / self.runs_as_float())
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+    fn runs_as_float(&self) -> f64 {
+        self.runs as f64
+    }
+
     /// The first failure of each class of findings.
     pub fn first_of_each_class(&self) -> Vec<&Failure> {
         let mut firsts: Vec<&Failure> = Vec::new();
