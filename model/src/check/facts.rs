@@ -7,7 +7,7 @@ use crate::check::space::{LINK_BITS, NONE, Space};
 use crate::identity::AttemptId;
 use crate::role::Message;
 use crate::role::agent::Agent;
-use crate::role::relevance::LeaseNeed;
+use crate::role::relevance::{Fate, Reach};
 use crate::role::worker::Worker;
 
 /// What a message is, as far as reductions care.
@@ -16,8 +16,8 @@ pub(crate) struct Facts {
     pub(crate) kind: Kind,
     /// The number of the intent that it is about.
     pub(crate) key: u32,
-    /// For a message to the destination: the try whose fate is the answer.
-    pub(crate) answer: Option<AttemptId>,
+    /// For a message to the destination: what the answer is about.
+    pub(crate) answer: Option<Fate>,
     /// For a message between supervisor and authority: the question that began it is
     /// answered already.
     pub(crate) is_last: bool,
@@ -31,13 +31,14 @@ enum Asked {
     IntentsWritten,
     IsIdle,
     IsUnoccupied,
-    LeaseNeed,
+    Reach,
+    OthersHaveLeases,
     Jobs,
-    AwaitsState,
     AwaitsLease,
     IsInstallingFor,
     IsDoneWith,
-    AttemptUnderWay,
+    AwaitedFate,
+    HasInside,
     FirstOpenAttempt,
 }
 
@@ -93,14 +94,34 @@ impl Lens<'_> {
         }) == 1
     }
 
-    pub(crate) fn lease_need(&mut self, component: u32, letter: u32) -> LeaseNeed {
-        const ALL: [LeaseNeed; 4] =
-            [LeaseNeed::None, LeaseNeed::Presence, LeaseNeed::Exact, LeaseNeed::Unknown];
-        let need = self.ask(Asked::LeaseNeed, component, letter, |space, machine| {
-            let letter = space.letter(letter);
-            machine.worker().map_or(LeaseNeed::Unknown, |w| w.lease_need(&letter.message)) as u32
+    /// How far the step of a job reaches that a message to it leads to; `None` if it leads
+    /// to none.
+    pub(crate) fn reach_of(&mut self, component: u32, letter: u32, after: u32) -> Option<Reach> {
+        const ALL: [Reach; 4] =
+            [Reach::Job, Reach::LosesLease, Reach::SeeksLease, Reach::Ends];
+        let key = self.facts(letter).key;
+        let reach = self.ask(Asked::Reach, component, letter, |space, machine| {
+            let (after, key) = (space.components.value(after), *space.intents.value(key));
+            let reach = machine.worker().zip(after.machine().worker());
+            reach.and_then(|(before, after)| before.reach(after, key)).map_or(NONE, |r| r as u32)
         });
-        ALL[need as usize]
+        ALL.get(reach as usize).copied()
+    }
+
+    /// Whether every job of a worker but this one has a lease to work under.
+    pub(crate) fn others_have_leases(&mut self, component: u32, key: u32) -> bool {
+        self.ask(Asked::OthersHaveLeases, component, key, |space, machine| {
+            let key = *space.intents.value(key);
+            machine.worker().is_some_and(|worker| worker.others_have_leases(key)).into()
+        }) == 1
+    }
+
+    /// Whether a mutation with this intent is inside the destination.
+    pub(crate) fn has_inside(&mut self, component: u32, key: u32) -> bool {
+        self.ask(Asked::HasInside, component, key, |space, machine| {
+            let key = *space.intents.value(key);
+            machine.destination().is_some_and(|destination| destination.has_inside(key)).into()
+        }) == 1
     }
 
     pub(crate) fn jobs(&mut self, component: u32) -> u32 {
@@ -110,17 +131,9 @@ impl Lens<'_> {
         })
     }
 
-    /// Whether a worker's job waits for a state or, else, for a lease.
-    pub(crate) fn awaits_kind(&mut self, component: u32, kind: Kind) -> bool {
-        let asked = if kind == Kind::State { Asked::AwaitsState } else { Asked::AwaitsLease };
-        self.ask(asked, component, 0, |_, machine| {
-            let worker = machine.worker();
-            worker
-                .is_some_and(|worker| match kind {
-                    Kind::State => worker.awaits_state(),
-                    _ => worker.awaits_lease(),
-                })
-                .into()
+    pub(crate) fn awaits_lease(&mut self, component: u32) -> bool {
+        self.ask(Asked::AwaitsLease, component, 0, |_, machine| {
+            machine.worker().is_some_and(Worker::awaits_lease).into()
         }) == 1
     }
 
@@ -151,13 +164,17 @@ impl Lens<'_> {
         }) == 1
     }
 
-    pub(crate) fn attempt_under_way(&mut self, component: u32, key: u32) -> Option<AttemptId> {
-        let attempt = self.ask(Asked::AttemptUnderWay, component, key, |space, machine| {
+    pub(crate) fn awaited_fate(&mut self, component: u32, key: u32) -> Option<Fate> {
+        let fate = self.ask(Asked::AwaitedFate, component, key, |space, machine| {
             let key = *space.intents.value(key);
-            let attempt = machine.worker().and_then(|worker| worker.attempt_under_way(key));
-            attempt.map_or(NONE, |attempt| attempt.0)
+            match machine.worker().and_then(|worker| worker.awaited_fate(key)) {
+                Some(Fate::OfTry(attempt)) => attempt.0 << 1,
+                Some(Fate::UpTo(attempt)) => attempt.0 << 1 | 1,
+                None => NONE,
+            }
         });
-        (attempt != NONE).then_some(AttemptId(attempt))
+        let attempt = AttemptId(fate >> 1);
+        (fate != NONE).then(|| if fate & 1 == 0 { Fate::OfTry(attempt) } else { Fate::UpTo(attempt) })
     }
 
     pub(crate) fn first_open_attempt(&mut self, component: u32, key: u32) -> Option<AttemptId> {

@@ -173,7 +173,7 @@ impl Agent {
 
     fn read(&self, index: usize, out: &mut Out) {
         let resource = self.brief.tasks[index].target.resource_id();
-        out.send(Actor::Destination, Message::Read { resource });
+        out.send(Actor::Destination, Message::Read { resource, intent_hash: None });
         out.arm(Delay::Resend, Signal::TaskTimeout(index, 0));
     }
 }

@@ -17,7 +17,7 @@ use crate::design::identity::{Carried, Retention};
 use crate::envelope::Envelope;
 use crate::event::{Event, Rejection};
 use crate::identity::{AttemptId, OperationId};
-use crate::intent::{Payload, PayloadHash};
+use crate::intent::{IntentHash, Payload, PayloadHash};
 use crate::lease::Holder;
 use crate::receipt::Receipt;
 use crate::resource::{Incarnation, ResourceId, ResourceVersion, Version};
@@ -108,6 +108,11 @@ impl Destination {
     /// What is remembered of an operation.
     pub fn remembered(&self, operation_id: &OperationId) -> Option<&Trace> {
         self.traces.get(operation_id)
+    }
+
+    /// The intents of the mutations that are inside.
+    pub(in crate::role) fn inside_intents(&self) -> impl Iterator<Item = IntentHash> {
+        self.inside.values().map(|(_, mutation)| mutation.envelope.intent_hash)
     }
 
     /// Whether a mutation of this try is inside.
@@ -236,7 +241,11 @@ impl Destination {
         out.events.push(Event::EffectCommitted { receipt: receipt.clone(), expected });
         out.send(
             from,
-            Message::Applied { intent_hash: envelope.intent_hash, receipt: receipt.clone() },
+            Message::Applied {
+                intent_hash: envelope.intent_hash,
+                attempt_id: envelope.attempt_id,
+                receipt: receipt.clone(),
+            },
         );
         let value = Some(receipt.payload_hash);
         let cell = Cell { version: receipt.version_after, value, fence };
@@ -261,7 +270,7 @@ impl Destination {
         let attempt_id = mutation.envelope.attempt_id;
         out.events.push(Event::EffectReplayed { receipt: receipt.clone(), attempt_id });
         let intent_hash = mutation.envelope.intent_hash;
-        out.send(mutation.from.clone(), Message::Applied { intent_hash, receipt });
+        out.send(mutation.from.clone(), Message::Applied { intent_hash, attempt_id, receipt });
     }
 
     fn reject(
@@ -469,9 +478,9 @@ impl Role for Destination {
 
     fn receive(&mut self, context: Context<'_>, from: Actor, message: Message, out: &mut Out) {
         match message {
-            Message::Read { resource } => {
+            Message::Read { resource, intent_hash } => {
                 let Cell { version, value, .. } = self.cell(&resource);
-                out.send(from, Message::State { resource, version, value });
+                out.send(from, Message::State { resource, version, value, intent_hash });
             }
             Message::Admit { resource, epoch, holder } if from == Actor::Authority => {
                 let fence = self.cell(&resource).fence.told(epoch, holder);

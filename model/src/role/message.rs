@@ -132,6 +132,8 @@ messages! {
     Read {
         /// The resource.
         resource: ResourceId,
+        /// For which of its jobs a worker asks. An agent asks before it has an intent.
+        intent_hash: Option<IntentHash>,
     } = "read",
     /// Destination: in this one.
     State {
@@ -141,6 +143,8 @@ messages! {
         version: ResourceVersion,
         /// What was written last, by hash.
         value: Option<PayloadHash>,
+        /// For which job it was asked.
+        intent_hash: Option<IntentHash>,
     } = "state",
 
     /// Agent to worker: have this effect.
@@ -345,7 +349,9 @@ messages! {
     Applied {
         /// The intent that came with the mutation.
         intent_hash: IntentHash,
-        /// The evidence.
+        /// The try that this answers.
+        attempt_id: AttemptId,
+        /// The evidence; perhaps of an earlier try.
         receipt: Receipt,
     } = "applied",
     /// Destination to worker: refused; this try can have no effect any more.

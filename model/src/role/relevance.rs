@@ -16,7 +16,7 @@ use crate::role::destination::Destination;
 use crate::role::ledger::Ledger;
 use crate::role::supervisor::Supervisor;
 use crate::role::worker::{Stage, Worker};
-use crate::role::{Message, Role, Signal};
+use crate::role::{Role, Signal};
 
 /// A role that can tell which of its signals cannot matter any more.
 pub trait Relevance: Role {
@@ -117,17 +117,26 @@ impl Relevance for CoLocated {
 // What the exhaustive checker asks in order to tell which messages and orders of steps
 // can make no difference. None of it decides anything in a role.
 
-/// On what of a worker's lease a step depends.
+/// What the destination can say of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LeaseNeed {
-    /// On nothing, and on none of the worker's other jobs.
-    None,
-    /// On whether there is one, and it is there.
-    Presence,
-    /// On which one it is, if any.
-    Exact,
-    /// It is not known.
-    Unknown,
+pub enum Fate {
+    /// What became of this try: heeded only while it is in flight.
+    OfTry(AttemptId),
+    /// What became of all tries up to this one: heeded only by who has asked.
+    UpTo(AttemptId),
+}
+
+/// What of its worker a step of a job depends on, or touches, beside the job itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    /// Nothing.
+    Job,
+    /// It loses its lease: no job begins under that any more.
+    LosesLease,
+    /// It looks for a lease that the worker holds.
+    SeeksLease,
+    /// It ends, and the lease is given back if no other job is left.
+    Ends,
 }
 
 impl Worker {
@@ -146,49 +155,35 @@ impl Worker {
         self.jobs.len()
     }
 
-    /// Whether a job waits for the resource's state.
-    pub fn awaits_state(&self) -> bool {
-        self.jobs.values().any(|job| job.stage == Stage::Reading)
-    }
-
     /// Whether a job waits for a lease.
     pub fn awaits_lease(&self) -> bool {
         self.jobs.values().any(|job| job.stage == Stage::Acquiring)
     }
 
-    /// On what of its lease it depends what the worker does after this word of the ledger.
-    pub fn lease_need(&self, message: &Message) -> LeaseNeed {
-        let (key, entry) = match message {
-            Message::Entry { intent_hash, entry } => (intent_hash, Some(entry)),
-            Message::MayDispatch { intent_hash, .. } => (intent_hash, None),
-            _ => return LeaseNeed::Unknown,
-        };
-        let Some(job) = self.jobs.get(key) else { return LeaseNeed::Unknown };
-        match (job.stage, entry) {
-            (Stage::Claiming | Stage::Marking(_) | Stage::Settling(..), Some(entry))
-                if entry.intent_hash == *key =>
-            {
-                match entry.status {
-                    OperationStatus::Dispatched | OperationStatus::Unknown => LeaseNeed::None,
-                    OperationStatus::Prepared | OperationStatus::FailedBeforeEffect
-                        if !self.holdings.is_empty() && entry.attempt_id.0 == 0 =>
-                    {
-                        LeaseNeed::Presence
-                    }
-                    _ => LeaseNeed::Exact,
-                }
-            }
-            (Stage::Marking(_), None) => LeaseNeed::Exact,
-            _ => LeaseNeed::Unknown,
+    /// How far a step of a job has reached that has made `after` of this worker; `None` if it
+    /// was no step of this job.
+    pub fn reach(&self, after: &Self, key: IntentHash) -> Option<Reach> {
+        let before = self.jobs.get(&key)?;
+        let Some(job) = after.jobs.get(&key) else { return Some(Reach::Ends) };
+        let leaves = matches!(job.stage, Stage::Marking(_) | Stage::Acquiring);
+        match (&before.holder, &job.holder) {
+            _ if job == before => None,
+            (Some(_), None) => Some(Reach::LosesLease),
+            (None, _) if leaves => Some(Reach::SeeksLease),
+            _ => Some(Reach::Job),
         }
     }
 
-    /// The try whose fate the destination may still tell to the job with this intent.
-    pub fn attempt_under_way(&self, key: IntentHash) -> Option<AttemptId> {
+    /// Whether every job but this one has a lease to work under.
+    pub fn others_have_leases(&self, key: IntentHash) -> bool {
+        self.jobs.iter().all(|(other, job)| *other == key || job.holder.is_some())
+    }
+
+    /// What the job with this intent waits to hear from the destination.
+    pub fn awaited_fate(&self, key: IntentHash) -> Option<Fate> {
         match self.jobs.get(&key)?.stage {
-            Stage::Confirming(attempt) | Stage::InFlight(attempt) | Stage::Reconciling(attempt) => {
-                Some(attempt)
-            }
+            Stage::Confirming(attempt) | Stage::InFlight(attempt) => Some(Fate::OfTry(attempt)),
+            Stage::Reconciling(attempt) => Some(Fate::UpTo(attempt)),
             Stage::Acquiring
             | Stage::Reading
             | Stage::LookingUp
@@ -225,6 +220,11 @@ impl Ledger {
 }
 
 impl Destination {
+    /// Whether a mutation with this intent is inside.
+    pub fn has_inside(&self, key: IntentHash) -> bool {
+        self.inside_intents().any(|inside| inside == key)
+    }
+
     /// Whether this operation has had its effect.
     pub fn has_effect(&self, operation_id: &OperationId) -> bool {
         self.remembered(operation_id).is_some_and(|trace| trace.receipt.is_some())

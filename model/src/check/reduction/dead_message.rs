@@ -6,14 +6,17 @@
 //! is matched by the run in which it stays undelivered for ever. Each rule rests on
 //! something that only grows:
 //!
-//! * *Fates* (applied, rejected, reconciled). A worker heeds the fate of a try only while
-//!   that try is under way. Which try that is, it learns from the ledger, whose count of
-//!   tries never goes back and which has one entry for each intent; so the fate is dead if
-//!   the worker has no such try under way, the ledger has gone on to a later one or closed
-//!   the operation, and no older word of the ledger is under way to that worker.
+//! * *The fate of one try* (applied, rejected). A worker heeds it only while that try is in
+//!   flight. It sends a try when the ledger says so, and the ledger, which has one entry for
+//!   each intent and whose count of tries never goes back, says so once; so the fate is dead
+//!   if that try is not in flight now, and no word of the ledger is under way to the worker.
+//! * *The fate of all tries up to one* (reconciled). A worker heeds it only while it waits
+//!   for just that. Which try that is, it learns from the ledger; so the fate is dead if it
+//!   does not wait for it now, the ledger has gone on to a later try or closed the
+//!   operation, and no older word of the ledger is under way to that worker.
 //! * *Anything about an intent* to a worker that has no job for it, and to which no
 //!   request for it is or can come under way.
-//! * *A resource's state and refusals* to a worker that has no job at all, likewise.
+//! * *Refusals* to a worker that has no job at all, likewise.
 //! * *Mutations and questions* about a try that the destination has closed: it changes
 //!   nothing any more, and the answer is a dead fate.
 //! * *Leases* (release, renew, take over) that name an epoch which is no longer current:
@@ -36,9 +39,9 @@ use crate::design::Design;
 use crate::design::fence::{Advance, FenceSettings};
 use crate::design::identity::IdentitySettings;
 use crate::design::recovery::{OnTimeout, RecoverySettings};
-use crate::identity::AttemptId;
 use crate::intent::IntentHash;
 use crate::role::Message;
+use crate::role::relevance::Fate;
 
 /// Which rules a design and a bound allow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,8 +122,8 @@ pub(crate) enum Kind {
     Perform,
     /// The ledger's word, to a worker.
     View,
-    /// The destination's word about one try, or about any try.
-    Fate(Option<AttemptId>),
+    /// The destination's word about tries.
+    Fate(Fate),
     /// To the ledger.
     ToLedger,
     /// A try, or a question about tries, to the destination.
@@ -180,10 +183,12 @@ pub(crate) fn classify(message: &Message) -> (Kind, Option<IntentHash>) {
         Message::Entry { intent_hash, .. }
         | Message::NotFound { intent_hash }
         | Message::MayDispatch { intent_hash, .. } => (Kind::View, Some(*intent_hash)),
-        Message::Applied { intent_hash, .. } => (Kind::Fate(None), Some(*intent_hash)),
-        Message::Rejected { intent_hash, attempt_id, .. }
-        | Message::Reconciled { intent_hash, attempt_id, .. } => {
-            (Kind::Fate(Some(*attempt_id)), Some(*intent_hash))
+        Message::Applied { intent_hash, attempt_id, .. }
+        | Message::Rejected { intent_hash, attempt_id, .. } => {
+            (Kind::Fate(Fate::OfTry(*attempt_id)), Some(*intent_hash))
+        }
+        Message::Reconciled { intent_hash, attempt_id, .. } => {
+            (Kind::Fate(Fate::UpTo(*attempt_id)), Some(*intent_hash))
         }
         Message::Claim { intent, .. } => (Kind::ToLedger, Some(intent.hash())),
         Message::LookUp { intent_hash }
@@ -200,8 +205,8 @@ pub(crate) fn classify(message: &Message) -> (Kind, Option<IntentHash>) {
         }
         Message::Admit { .. } => (Kind::Admit, None),
         Message::Answered { intent_hash, .. } => (Kind::Answered, Some(*intent_hash)),
-        Message::State { .. } => (Kind::State, None),
-        Message::Read { .. } => (Kind::Read, None),
+        Message::State { intent_hash, .. } => (Kind::State, *intent_hash),
+        Message::Read { intent_hash, .. } => (Kind::Read, *intent_hash),
         Message::Ready { .. } => (Kind::Ready, None),
         Message::Acquire { .. } => (Kind::Acquire, None),
         Message::Denied { .. } => (Kind::Denied, None),
@@ -268,24 +273,22 @@ impl Lens<'_> {
         let facts = self.facts(letter);
         match facts.kind {
             Kind::View => self.is_stranger(state, slot, facts.key, purse),
-            Kind::State | Kind::Denied => {
-                !self.space.is_agent(slot)
-                    && self.is_idle(state[slot])
+            Kind::State => {
+                !self.space.is_agent(slot) && self.is_stranger(state, slot, facts.key, purse)
+            }
+            Kind::Denied => {
+                self.is_idle(state[slot])
                     && !self.any_can_ask(state, purse)
                     && !state[self.space.head()..].iter().any(|letter| {
                         receiver(*letter) == slot && self.facts(*letter).kind == Kind::Perform
                     })
             }
-            Kind::Fate(attempt) => self.is_dead_fate(state, slot, facts.key, attempt, purse),
+            Kind::Fate(fate) => self.is_dead_fate(state, slot, facts.key, fate, purse),
             Kind::ToDestination => {
-                if !self.is_done_with(state[slot], letter) {
-                    return false;
-                }
-                let outcome = self.step(slot, state[slot], purse.tick, InputNumber::Letter(letter));
-                let monitor = state[self.space.slots()];
-                outcome.component == state[slot]
-                    && self.observe(monitor, outcome.events) == monitor
-                    && self.is_dead_fate(state, sender(letter), facts.key, facts.answer, purse)
+                self.is_answered_already(state, letter, purse)
+                    && facts.answer.is_some_and(|fate| {
+                        self.is_dead_fate(state, sender(letter), facts.key, fate, purse)
+                    })
             }
             Kind::Lease | Kind::Fence | Kind::Supervision => {
                 rules.epochs_are_new && self.is_done_with(state[slot], letter)
@@ -293,6 +296,22 @@ impl Lens<'_> {
             Kind::Admit => rules.fence_is_heard && self.is_done_with(state[slot], letter),
             _ => false,
         }
+    }
+
+    /// Whether what the destination says to a message is settled: to hear it changes nothing.
+    pub(crate) fn is_answered_already(
+        &mut self,
+        state: &[u32],
+        letter: u32,
+        purse: Purse,
+    ) -> bool {
+        let slot = receiver(letter);
+        if !self.is_done_with(state[slot], letter) {
+            return false;
+        }
+        let outcome = self.step(slot, state[slot], purse.tick, InputNumber::Letter(letter));
+        let monitor = state[self.space.slots()];
+        outcome.component == state[slot] && self.observe(monitor, outcome.events) == monitor
     }
 
     /// Whether a worker has no job for an intent and will never have one.
@@ -307,13 +326,13 @@ impl Lens<'_> {
         !state[self.space.head()..].iter().any(|letter| is_request(self, *letter))
     }
 
-    /// Whether the fate of a try, or of any try, can mean nothing to a worker any more.
+    /// Whether a fate can mean nothing to a worker any more.
     fn is_dead_fate(
         &mut self,
         state: &[u32],
         worker: usize,
         key: u32,
-        attempt: Option<AttemptId>,
+        fate: Fate,
         purse: Purse,
     ) -> bool {
         if self.is_stranger(state, worker, key, purse) {
@@ -322,12 +341,13 @@ impl Lens<'_> {
         if !self.space.rules.ledger_is_sole {
             return false;
         }
-        let is_awaited = self
-            .attempt_under_way(state[worker], key)
-            .is_some_and(|current| attempt.is_none_or(|attempt| attempt == current));
-        let is_open = self
-            .first_open_attempt(state[self.space.ledger], key)
-            .is_some_and(|first| attempt.is_none_or(|attempt| attempt >= first));
+        let is_awaited = self.awaited_fate(state[worker], key) == Some(fate);
+        let is_open = match fate {
+            Fate::OfTry(_) => false,
+            Fate::UpTo(attempt) => self
+                .first_open_attempt(state[self.space.ledger], key)
+                .is_some_and(|first| attempt >= first),
+        };
         let is_view = |lens: &mut Self, letter: u32| {
             let facts = lens.facts(letter);
             receiver(letter) == worker && facts.kind == Kind::View && facts.key == key
@@ -354,10 +374,11 @@ impl Lens<'_> {
     }
 }
 
-/// The try whose fate answers a message to the destination; any, if `None`.
-pub(crate) fn answer(message: &Message) -> Option<AttemptId> {
+/// What the destination answers to a message.
+pub(crate) fn answer(message: &Message) -> Option<Fate> {
     match message {
-        Message::Reconcile { attempt_id, .. } => Some(*attempt_id),
+        Message::Apply { envelope, .. } => Some(Fate::OfTry(envelope.attempt_id)),
+        Message::Reconcile { attempt_id, .. } => Some(Fate::UpTo(*attempt_id)),
         _ => None,
     }
 }

@@ -52,11 +52,11 @@
 use crate::check::bounds::{Budget, Budgets};
 use crate::check::expand::Successors;
 use crate::check::facts::Facts;
-use crate::check::lens::{Lens, Outcome};
+use crate::check::lens::{InputNumber, Lens, Outcome};
 use crate::check::reduction::dead_message::Kind;
 use crate::check::space::{Purse, receiver, sender};
 use crate::check::system::Leave;
-use crate::role::relevance::LeaseNeed;
+use crate::role::relevance::{Fate, Reach};
 
 /// What the budgets that are left allow to be taken at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,11 +116,21 @@ impl Lens<'_> {
                 Kind::View => {
                     commuting.leases_stay
                         && self.is_only_word(state, index)
-                        && self.is_independent_word(state, purse, index)
+                        && self.is_independent(state, purse, index)
                 }
-                Kind::State | Kind::Ready => {
-                    commuting.leases_stay && self.is_only_choice(state, purse, index)
+                Kind::State => {
+                    commuting.leases_stay
+                        && self.is_only_state(state, index)
+                        && self.is_independent(state, purse, index)
                 }
+                Kind::Fate(fate) => {
+                    commuting.leases_stay
+                        && self.space.rules.ledger_is_sole
+                        && self.is_only_fate(state, index, fate)
+                        && self.is_independent(state, purse, index)
+                }
+                Kind::Ready => commuting.leases_stay && self.is_only_lease(state, purse, index),
+                Kind::ToDestination => self.is_answered_already(state, letter, purse),
                 Kind::Fence => commuting.authority_waits,
                 Kind::Perform => commuting.agents_stay && self.is_only_request(state, purse, index),
                 _ => false,
@@ -196,47 +206,93 @@ impl Lens<'_> {
         })
     }
 
-    /// Whether what a worker does after the ledger's word does not depend on anything else
-    /// that can reach it before.
-    fn is_independent_word(&mut self, state: &[u32], purse: Purse, index: usize) -> bool {
-        let worker = receiver(state[index]);
-        match self.lease_need(state[worker], state[index]) {
-            LeaseNeed::None => true,
-            LeaseNeed::Presence => self.is_sole_job(state, purse, worker),
-            LeaseNeed::Exact => {
+    /// Whether the state is the only one that a worker can hear about an intent.
+    fn is_only_state(&mut self, state: &[u32], index: usize) -> bool {
+        let (key, worker) = (self.facts(state[index]).key, receiver(state[index]));
+        !self.any_other(state, index, |facts, other| {
+            facts.key == key
+                && match facts.kind {
+                    Kind::State => receiver(other) == worker,
+                    Kind::Read => sender(other) == worker,
+                    _ => false,
+                }
+        })
+    }
+
+    /// Whether the fate is that of the try that is under way, and the destination will say
+    /// nothing else about the intent that the worker could hear before.
+    fn is_only_fate(&mut self, state: &[u32], index: usize, fate: Fate) -> bool {
+        let (key, worker) = (self.facts(state[index]).key, receiver(state[index]));
+        self.awaited_fate(state[worker], key) == Some(fate)
+            && !self.has_inside(state[self.space.destination], key)
+            && !self.any_other(state, index, |facts, other| {
+                facts.key == key
+                    && match facts.kind {
+                        Kind::Fate(_) => receiver(other) == worker,
+                        Kind::ToDestination => sender(other) == worker,
+                        _ => false,
+                    }
+            })
+    }
+
+    /// Whether the step of a job after a message does not depend on anything else that can
+    /// reach its worker before, and nothing else on it.
+    fn is_independent(&mut self, state: &[u32], purse: Purse, index: usize) -> bool {
+        let (letter, worker) = (state[index], receiver(state[index]));
+        let key = self.facts(letter).key;
+        let outcome = self.step(worker, state[worker], purse.tick, InputNumber::Letter(letter));
+        let Some(reach) = self.reach_of(state[worker], letter, outcome.component) else {
+            return false;
+        };
+        // Without a single ledger, jobs are tied together by how ids are made up.
+        let is_apart = self.space.rules.ledger_is_sole && !self.can_be_joined(state, purse, index);
+        match reach {
+            Reach::Job => is_apart || self.is_sole_job(state, purse, worker),
+            Reach::LosesLease => {
+                is_apart
+                    && !self.job_can_come(state, purse, worker)
+                    && self.others_have_leases(state[worker], key)
+            }
+            Reach::SeeksLease => {
                 self.is_sole_job(state, purse, worker)
                     && !self.lease_can_change(state, purse, worker, index)
             }
-            LeaseNeed::Unknown => false,
+            Reach::Ends => {
+                (is_apart || self.jobs(state[worker]) == 1)
+                    && !self.job_can_come(state, purse, worker)
+                    && !self.lease_can_change(state, purse, worker, index)
+            }
         }
     }
 
-    /// Whether a worker with its only job waits for a state or a lease, and no other can
-    /// come to it.
-    fn is_only_choice(&mut self, state: &[u32], purse: Purse, index: usize) -> bool {
+    /// Whether another request for the intent of this message can reach its receiver.
+    fn can_be_joined(&mut self, state: &[u32], purse: Purse, index: usize) -> bool {
+        let (key, worker) = (self.facts(state[index]).key, receiver(state[index]));
+        self.can_be_asked_again(state, purse, key)
+            || self.any_other(state, index, |facts, other| {
+                facts.kind == Kind::Perform && facts.key == key && receiver(other) == worker
+            })
+    }
+
+    /// Whether a worker with its only job waits for a lease, and no other can come to it.
+    fn is_only_lease(&mut self, state: &[u32], purse: Purse, index: usize) -> bool {
         let worker = receiver(state[index]);
-        let kind = self.facts(state[index]).kind;
-        let is_awaited = self.awaits_kind(state[worker], kind);
-        if !is_awaited || !self.is_sole_job(state, purse, worker) {
-            return false;
-        }
-        match kind {
-            Kind::Ready => !self.lease_can_change(state, purse, worker, index),
-            _ => !self.any_other(state, index, |facts, other| match facts.kind {
-                Kind::State => receiver(other) == worker,
-                Kind::Read => sender(other) == worker,
-                _ => false,
-            }),
-        }
+        self.awaits_lease(state[worker])
+            && self.is_sole_job(state, purse, worker)
+            && !self.lease_can_change(state, purse, worker, index)
+    }
+
+    /// Whether a worker can get another job.
+    fn job_can_come(&mut self, state: &[u32], purse: Purse, worker: usize) -> bool {
+        self.any_can_ask(state, purse)
+            || self.any_other(state, 0, |facts, other| {
+                facts.kind == Kind::Perform && receiver(other) == worker
+            })
     }
 
     /// Whether a worker has one job and will never have another.
     fn is_sole_job(&mut self, state: &[u32], purse: Purse, worker: usize) -> bool {
-        self.jobs(state[worker]) == 1
-            && !self.any_can_ask(state, purse)
-            && !self.any_other(state, 0, |facts, other| {
-                facts.kind == Kind::Perform && receiver(other) == worker
-            })
+        self.jobs(state[worker]) == 1 && !self.job_can_come(state, purse, worker)
     }
 
     /// Whether anything but the message at `index` can give a worker a lease, or take it.

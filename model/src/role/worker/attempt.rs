@@ -18,8 +18,7 @@ impl Worker {
         let job = &self.jobs[&key];
         let record = job.intent.record();
         let resource = job.resource();
-        let Some(holding) = self.holdings.get(&resource) else { return };
-        let holder = holding.lease.holder();
+        let Some(holder) = job.holder.clone() else { return };
         let envelope = Envelope {
             operation_id: job.operation_id.clone().expect("only operations leave"),
             intent_hash: key,
@@ -73,7 +72,7 @@ impl Worker {
     ) {
         let Some(job) = self.jobs.get_mut(&key) else { return };
         job.refusal = None;
-        if !self.holdings.contains_key(&job.resource()) {
+        if job.holder.is_none() {
             self.never_left(context, key, attempt_id, out);
         } else if context.design.fence.enforced_at == EnforcedAt::Adapter {
             self.enter(context, key, Stage::Confirming(attempt_id), out);
@@ -98,12 +97,15 @@ impl Worker {
         &mut self,
         context: Context<'_>,
         key: IntentHash,
+        attempt_id: AttemptId,
         receipt: Receipt,
         out: &mut Out,
     ) {
         let Some(job) = self.jobs.get(&key) else { return };
         // Once the outcome counts as unknown, only a reconcile tells it.
-        let Stage::InFlight(attempt_id) = job.stage else { return };
+        if job.stage != Stage::InFlight(attempt_id) {
+            return;
+        }
         let is_mine = job.operation_id.as_ref().is_some_and(|id| receipt.binds(id, key));
         if is_mine || !context.design.identity.compares_hashes() {
             let status = OperationStatus::Committed;
@@ -129,8 +131,11 @@ impl Worker {
             | Rejection::UnknownEpoch
             | Rejection::OtherWorker
             | Rejection::Sealed => {
-                let resource = job.resource();
-                self.let_go(context, &resource, out);
+                let (resource, refused) = (job.resource(), job.holder.take());
+                let held = self.holdings.get(&resource).map(|held| held.lease.holder());
+                if held == refused {
+                    self.drop_holding(context, &resource, out);
+                }
                 OperationStatus::FailedBeforeEffect
             }
             Rejection::VersionConflict
@@ -173,11 +178,11 @@ impl Worker {
         &mut self,
         context: Context<'_>,
         key: IntentHash,
+        attempt_id: AttemptId,
         value: Option<PayloadHash>,
         out: &mut Out,
     ) {
         let Some(job) = self.jobs.get(&key) else { return };
-        let Stage::Reconciling(attempt_id) = job.stage else { return };
         let status = if value == Some(job.payload.hash()) {
             OperationStatus::Committed
         } else {

@@ -9,8 +9,8 @@ use crate::design::identity::{AllocatedBy, Claimed, Ingredients};
 use crate::design::recovery::{OnTimeout, ReconcileBy, Resend, StoredOutcome};
 use crate::event::{Event, OperationStatus, Rejection};
 use crate::identity::{AgentId, AttemptId, CallId, OperationId};
-use crate::intent::{IntentHash, Payload, SealedIntent};
-use crate::lease::Timestamp;
+use crate::intent::{IntentHash, Payload, PayloadHash, SealedIntent};
+use crate::lease::{Holder, Timestamp};
 use crate::receipt::Receipt;
 use crate::resource::{ResourceId, ResourceVersion};
 use crate::role::{Actor, Answer, Consent, Context, Delay, EntryView, Message, Signal};
@@ -51,6 +51,10 @@ pub(in crate::role) struct Job {
     pub(super) intent: SealedIntent,
     pub(super) payload: Payload,
     pub(in crate::role) stage: Stage,
+    /// The lease under which the job works, until that is refused. Each job has its own, as
+    /// a task has that was handed a token: what another job hears of a lease does not
+    /// reach it.
+    pub(in crate::role) holder: Option<Holder>,
     /// Whether a refused acquisition is next time insisted on.
     pub(super) insists: bool,
     /// The state the resource was in when it was last read.
@@ -93,6 +97,7 @@ impl Job {
             intent,
             payload,
             stage: Stage::Acquiring,
+            holder: None,
             insists: false,
             read: None,
             proposal: None,
@@ -136,10 +141,18 @@ impl Worker {
         }
     }
 
+    /// Whether a job has a lease to work under: its own, or else the one that is held.
+    fn find_lease(&mut self, key: IntentHash) -> bool {
+        let Some(job) = self.jobs.get_mut(&key) else { return false };
+        if job.holder.is_none() {
+            job.holder = self.holdings.get(&job.resource()).map(|held| held.lease.holder());
+        }
+        job.holder.is_some()
+    }
+
     /// A job begins, or begins anew: with the lease if there is one.
     fn begin(&mut self, context: Context<'_>, key: IntentHash, out: &mut Out) {
-        let Some(job) = self.jobs.get(&key) else { return };
-        let is_holding = self.holdings.contains_key(&job.resource());
+        let is_holding = self.find_lease(key);
         let stage = if is_holding { Stage::Reading } else { Stage::Acquiring };
         self.enter(context, key, stage, out);
     }
@@ -194,7 +207,8 @@ impl Worker {
                 let acquire = Message::Acquire { resource, at: context.now, insists };
                 out.send(Actor::Authority, acquire);
             }
-            Stage::Reading => out.send(Actor::Destination, Message::Read { resource }),
+            Stage::Reading => out
+                .send(Actor::Destination, Message::Read { resource, intent_hash: Some(key) }),
             Stage::LookingUp => out.send(Actor::Ledger, Message::LookUp { intent_hash: key }),
             Stage::Claiming => self.claim(context, key, out),
             Stage::Marking(after) => out.send(
@@ -202,8 +216,7 @@ impl Worker {
                 Message::Dispatch { operation_id: known(), intent_hash: key, after },
             ),
             Stage::Confirming(_) => {
-                if let Some(holding) = self.holdings.get(&resource) {
-                    let holder = holding.lease.holder();
+                if let Some(holder) = job.holder.clone() {
                     out.send(Actor::Authority, Message::Confirm { resource, holder });
                 }
             }
@@ -214,7 +227,8 @@ impl Worker {
                     Message::Reconcile { operation_id: known(), intent_hash: key, attempt_id },
                 ),
                 ReconcileBy::ResourceState => {
-                    out.send(Actor::Destination, Message::Read { resource });
+                    let intent_hash = Some(key);
+                    out.send(Actor::Destination, Message::Read { resource, intent_hash });
                 }
             },
             Stage::Closing(attempt_id) => out.send(
@@ -259,21 +273,32 @@ impl Worker {
         );
     }
 
-    pub(super) fn has_read(
+    /// The resource's state is known to a job that has asked for it.
+    pub(super) fn state(
         &mut self,
         context: Context<'_>,
         key: IntentHash,
         version: ResourceVersion,
+        value: Option<PayloadHash>,
         out: &mut Out,
     ) {
-        if let Some(job) = self.jobs.get_mut(&key) {
-            job.read = Some(version);
+        let Some(job) = self.jobs.get_mut(&key) else { return };
+        match job.stage {
+            Stage::Reading => {
+                job.read = Some(version);
+                let stage = match context.design.identity.claimed {
+                    Claimed::BeforeDispatch => Stage::Claiming,
+                    Claimed::AfterEffect => Stage::LookingUp,
+                };
+                self.enter(context, key, stage, out);
+            }
+            Stage::Reconciling(attempt_id)
+                if context.design.recovery.reconcile_by == ReconcileBy::ResourceState =>
+            {
+                self.judge_by_state(context, key, attempt_id, value, out);
+            }
+            _ => {}
         }
-        let stage = match context.design.identity.claimed {
-            Claimed::BeforeDispatch => Stage::Claiming,
-            Claimed::AfterEffect => Stage::LookingUp,
-        };
-        self.enter(context, key, stage, out);
     }
 
     /// The ledger has shown an operation.
@@ -368,8 +393,7 @@ impl Worker {
         after: AttemptId,
         out: &mut Out,
     ) {
-        let is_holding = self.holdings.contains_key(&self.jobs[&key].resource());
-        let stage = if is_holding { Stage::Marking(after) } else { Stage::Acquiring };
+        let stage = if self.find_lease(key) { Stage::Marking(after) } else { Stage::Acquiring };
         self.enter(context, key, stage, out);
     }
 
@@ -483,7 +507,7 @@ impl Worker {
                 self.unanswered(context, key, attempt_id, out);
             }
             // The lease that was to be confirmed is gone: the try never left.
-            Stage::Confirming(attempt_id) if !self.holdings.contains_key(&job.resource()) => {
+            Stage::Confirming(attempt_id) if job.holder.is_none() => {
                 self.never_left(context, key, attempt_id, out);
             }
             _ => self.ask(context, key, out),

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::design::lease::{ExpiryJudgedBy, ProofAfterReconnect, Renewal};
-use crate::design::recovery::{ReconcileBy, Resend};
+use crate::design::recovery::Resend;
 use crate::event::OperationStatus;
 use crate::identity::WorkerId;
 use crate::intent::IntentHash;
@@ -85,8 +85,8 @@ impl Worker {
         self.holdings.insert(resource, Holding { lease, has_progressed: true });
     }
 
-    /// The lease is gone, or not to be relied on any more.
-    fn let_go(
+    /// The lease is gone, or not to be relied on any more: no job begins under it.
+    fn drop_holding(
         &mut self,
         context: Context<'_>,
         resource: &ResourceId,
@@ -99,6 +99,22 @@ impl Worker {
         Some(holding.lease)
     }
 
+    /// The lease is gone, and no job relies on it any more.
+    fn let_go(&mut self, context: Context<'_>, resource: &ResourceId, out: &mut Out) {
+        let Some(lease) = self.drop_holding(context, resource, out) else { return };
+        let holder = lease.holder();
+        for job in self.jobs.values_mut().filter(|job| job.resource() == *resource) {
+            job.holder = job.holder.take().filter(|under| *under != holder);
+        }
+    }
+
+    /// The job goes on under this lease.
+    fn works_under(&mut self, key: IntentHash, holder: &Holder) {
+        if let Some(job) = self.jobs.get_mut(&key) {
+            job.holder = Some(holder.clone());
+        }
+    }
+
     fn ready(&mut self, context: Context<'_>, lease: Lease, out: &mut Out) {
         let resource = lease.resource.clone();
         let is_news =
@@ -106,12 +122,15 @@ impl Worker {
         if lease.worker != self.id || !is_news {
             return;
         }
+        let holder = lease.holder();
         self.take_up(context, lease, out);
         for key in self.waiting(&resource, |stage| stage == Stage::Acquiring) {
+            self.works_under(key, &holder);
             self.enter(context, key, Stage::Reading, out);
         }
         if context.design.recovery.resend == Resend::SecondPath {
             for key in self.waiting(&resource, |stage| matches!(stage, Stage::InFlight(_))) {
+                self.works_under(key, &holder);
                 self.dispatch_again(key, out);
             }
         }
@@ -129,7 +148,7 @@ impl Worker {
 
     fn release_if_unused(&mut self, context: Context<'_>, resource: &ResourceId, out: &mut Out) {
         if self.jobs_on(resource).next().is_none()
-            && let Some(lease) = self.let_go(context, resource, out)
+            && let Some(lease) = self.drop_holding(context, resource, out)
         {
             let epoch = lease.epoch;
             out.send(Actor::Authority, Message::Release { resource: resource.clone(), epoch });
@@ -167,13 +186,14 @@ impl Worker {
         is_current: bool,
         out: &mut Out,
     ) {
-        if self.holdings.get(resource).is_none_or(|held| held.lease.holder() != *holder) {
-            return;
-        }
-        if !is_current {
+        let is_holding =
+            self.holdings.get(resource).is_some_and(|held| held.lease.holder() == *holder);
+        let mut asked = self.waiting(resource, |stage| matches!(stage, Stage::Confirming(_)));
+        asked.retain(|key| self.jobs[key].holder.as_ref() == Some(holder));
+        if !is_current && is_holding {
             self.let_go(context, resource, out);
         }
-        for key in self.waiting(resource, |stage| matches!(stage, Stage::Confirming(_))) {
+        for key in asked {
             let Stage::Confirming(attempt_id) = self.jobs[&key].stage else { continue };
             if is_current {
                 self.enter(context, key, Stage::InFlight(attempt_id), out);
@@ -239,18 +259,10 @@ impl Role for Worker {
             (Actor::Authority, Message::Confirmed { resource, holder, is_current }) => {
                 self.confirmed(context, (&resource, &holder), is_current, out);
             }
-            (Actor::Destination, Message::State { resource, version, value }) => {
-                for key in self.waiting(&resource, |stage| stage == Stage::Reading) {
-                    self.has_read(context, key, version, out);
-                }
-                if context.design.recovery.reconcile_by == ReconcileBy::ResourceState {
-                    for key in
-                        self.waiting(&resource, |stage| matches!(stage, Stage::Reconciling(_)))
-                    {
-                        self.judge_by_state(context, key, value, out);
-                    }
-                }
-            }
+            (
+                Actor::Destination,
+                Message::State { version, value, intent_hash: Some(intent_hash), .. },
+            ) => self.state(context, intent_hash, version, value, out),
             (Actor::Ledger, Message::Entry { intent_hash, entry }) => {
                 self.entry(context, intent_hash, entry, out);
             }
@@ -260,8 +272,8 @@ impl Role for Worker {
             (Actor::Ledger, Message::MayDispatch { operation_id, intent_hash, attempt_id }) => {
                 self.may_dispatch(context, intent_hash, &operation_id, attempt_id, out);
             }
-            (Actor::Destination, Message::Applied { intent_hash, receipt }) => {
-                self.applied(context, intent_hash, receipt, out);
+            (Actor::Destination, Message::Applied { intent_hash, attempt_id, receipt }) => {
+                self.applied(context, intent_hash, attempt_id, receipt, out);
             }
             (Actor::Destination, Message::Rejected { intent_hash, attempt_id, reason, .. }) => {
                 self.rejected(context, intent_hash, attempt_id, reason, out);
@@ -283,6 +295,10 @@ impl Role for Worker {
             Signal::InventEpoch(resource) => {
                 if let Some(holding) = self.holdings.get_mut(&resource) {
                     holding.lease.epoch = holding.lease.epoch.next();
+                    let holder = holding.lease.holder();
+                    for job in self.jobs.values_mut().filter(|job| job.resource() == resource) {
+                        job.holder = job.holder.as_ref().map(|_| holder.clone());
+                    }
                 }
             }
             Signal::LeaseIdle(resource, epoch) => {
