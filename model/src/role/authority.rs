@@ -264,10 +264,6 @@ impl Authority {
             return;
         }
         let Phase::Held(mut lease) = self.tenure(&resource).phase else { return };
-        if Self::is_over(context, &lease) {
-            // Its deadline is late; a lease that is over is not revived.
-            return;
-        }
         let now = match context.design.authority.time {
             Time::AuthorityAtCommit => context.now,
             Time::CallerSupplied => at,
@@ -377,34 +373,17 @@ impl Authority {
         out: &mut Out,
     ) {
         let Some(lease) = self.tenure(&resource).phase.current().cloned() else { return };
-        if lease.epoch != epoch || !Self::judges_expiry(context) {
+        let is_own_judgement = context.design.authority.time == Time::AuthorityAtCommit
+            && context.design.lease.expiry_judged_by != ExpiryJudgedBy::ChallengerSetting;
+        if lease.epoch != epoch || !is_own_judgement {
             return;
         }
-        if Self::is_over(context, &lease) {
+        if context.now >= lease.expires_at {
             self.end(context, lease, LeaseEnd::Expired, None, out);
         } else {
             // By this clock the term is not over: it was renewed or set back.
             out.arm(Delay::LeaseTerm, Signal::LeaseDeadline(resource, epoch));
         }
-    }
-
-    /// Ends a lease whose term is over, however late its deadline is.
-    pub(super) fn expire(&mut self, context: Context<'_>, resource: &ResourceId, out: &mut Out) {
-        let lease = self.tenure(resource).phase.current().cloned();
-        if let Some(lease) = lease.filter(|lease| Self::is_over(context, lease)) {
-            self.end(context, lease, LeaseEnd::Expired, None, out);
-        }
-    }
-
-    /// Whether it is the authority that says when a term is over.
-    fn judges_expiry(context: Context<'_>) -> bool {
-        context.design.authority.time == Time::AuthorityAtCommit
-            && context.design.lease.expiry_judged_by != ExpiryJudgedBy::ChallengerSetting
-    }
-
-    /// Whether a lease's term is over, where that is the authority's to say.
-    fn is_over(context: Context<'_>, lease: &Lease) -> bool {
-        Self::judges_expiry(context) && context.now >= lease.expires_at
     }
 }
 

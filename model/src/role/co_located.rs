@@ -3,7 +3,7 @@
 //! What the two say to each other is heard within the step in which it is said, and
 //! everything that a step keeps is kept together. No message is lost or late between them,
 //! so a handover cannot slip between check and mutation. A write is compared with the lease's
-//! expiry, too: a deadline that is late prolongs nothing.
+//! expiry, too: it does not take a deadline that fires in time.
 
 use serde::{Deserialize, Serialize};
 
@@ -64,8 +64,12 @@ impl CoLocated {
 
     /// Ends the lease on a resource that is about to be written, if its term is over.
     fn expire(&mut self, context: Context<'_>, resource: &ResourceId, output: &mut Output<Record>) {
-        self.authority_step(output, |role, out| role.expire(context, resource, out));
-        self.settle(context, output);
+        let Some(lease) = self.authority.tenure(resource).phase.current().cloned() else { return };
+        if context.now >= lease.expires_at {
+            let deadline = Signal::LeaseDeadline(lease.resource, lease.epoch);
+            self.authority_step(output, |role, out| role.signal(context, deadline, out));
+            self.settle(context, output);
+        }
     }
 
     /// Hands on what the two say to each other, until both are silent.

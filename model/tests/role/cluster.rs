@@ -27,6 +27,19 @@ use crate::host::{Done, Host, Input};
 /// How long a lease lasts.
 pub(crate) const TERM: Duration = Duration::from_secs(1);
 
+/// Makes one test of each function for each of the two safe designs, whose name it takes.
+macro_rules! for_both_designs {
+    ($($case:ident)*) => {
+        mod push_before_ready {
+            $(#[test] fn $case() { super::$case("push-before-ready"); })*
+        }
+        mod co_located {
+            $(#[test] fn $case() { super::$case("co-located-gate"); })*
+        }
+    };
+}
+pub(crate) use for_both_designs;
+
 /// The resource that most tests are about.
 pub(crate) fn rule() -> ResourceId {
     target("routing-rule").resource_id()

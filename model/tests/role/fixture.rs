@@ -3,8 +3,6 @@
 //! In the fixture, ownership and value live behind one lock: that is `co_located`. Where they
 //! live apart, `push_before_ready` has to come to the same answers.
 
-use std::time::Duration;
-
 use holdover_model::design::Design;
 use holdover_model::design::authority::Time;
 use holdover_model::event::{Event, EventKind, LeaseEnd, Outcome, Rejection};
@@ -12,18 +10,9 @@ use holdover_model::lease::{Epoch, Holder, Timestamp};
 use holdover_model::resource::{ResourceId, ResourceVersion};
 use holdover_model::role::{Actor, Delay, Message, Signal};
 
-use crate::cluster::{Cluster, Mail, TERM, is, rule, target, task, worker, worker_id};
-
-macro_rules! for_both_designs {
-    ($($case:ident)*) => {
-        mod push_before_ready {
-            $(#[test] fn $case() { super::$case("push-before-ready"); })*
-        }
-        mod co_located {
-            $(#[test] fn $case() { super::$case("co-located-gate"); })*
-        }
-    };
-}
+use crate::cluster::{
+    Cluster, Mail, TERM, for_both_designs, is, rule, target, task, worker, worker_id,
+};
 
 for_both_designs! {
     the_current_holder_writes
@@ -168,25 +157,26 @@ fn chosen_by_a(cluster: &Cluster) -> [Timestamp; 3] {
 fn a_timestamp_chosen_by_the_worker_does_not_revive_a_lease(design: &str) {
     let (paused, write) = paused_before_the_mutation(design);
     for at in chosen_by_a(&paused) {
-        for is_deadline_late in [false, true] {
-            let mut cluster = paused.clone();
-            if is_deadline_late {
-                cluster.now = cluster.now.after(TERM);
-                renew(&mut cluster, at);
-                cluster.now = cluster.now.after(Duration::from_millis(1));
-                cluster.fire(&Actor::Authority, Delay::LeaseTerm);
-            } else {
-                cluster.expire_leases();
-            }
-            cluster.flow();
-            renew(&mut cluster, at);
-            assert_eq!(cluster.count(EventKind::LeaseRenewed), 0, "{at:?}");
-            assert_eq!(ends(&cluster), [LeaseEnd::Expired]);
-            is_refused(&mut cluster, write.clone(), Rejection::Sealed);
-            // Nor does it keep the lease from anybody else, whatever B says of the time.
-            acquire(&mut cluster, "B", at);
-            assert_eq!(cluster.authority().holder(&rule()), Some(holder("B", 2)));
-        }
+        let mut cluster = paused.clone();
+        cluster.expire_leases();
+        cluster.flow();
+        renew(&mut cluster, at);
+        assert_eq!(cluster.count(EventKind::LeaseRenewed), 0, "{at:?}");
+        assert_eq!(ends(&cluster), [LeaseEnd::Expired]);
+        is_refused(&mut cluster, write.clone(), Rejection::Sealed);
+        // Nor does it keep the lease from anybody else.
+        acquire(&mut cluster, "B", at);
+        assert_eq!(cluster.authority().holder(&rule()), Some(holder("B", 2)));
+
+        // Before the end, it makes the term no longer: that counts from the authority's time.
+        let mut cluster = paused.clone();
+        renew(&mut cluster, at);
+        let Some(Event::LeaseRenewed { lease }) = cluster.events.last() else { panic!("{at:?}") };
+        assert_eq!(lease.expires_at, cluster.now.after(TERM), "{at:?}");
+        // And it does not make B's turn come sooner.
+        let far_ahead = cluster.now.after(TERM * 1000);
+        acquire(&mut cluster, "B", far_ahead);
+        assert_eq!(cluster.authority().holder(&rule()), Some(holder("A", 1)));
     }
 }
 
@@ -211,6 +201,25 @@ fn a_timestamp_chosen_by_the_worker_revives_a_lease_where_it_is_believed(design:
         assert!(is_denied(&mut cluster, later), "held valid {terms} terms after its end");
     }
     is_admitted(cluster, write);
+}
+
+/// What "greater than the previous number" is worth: A writes after B was told that it is
+/// ready, for B has not written yet.
+#[test]
+#[should_panic(expected = "no-stale-effect")]
+fn the_highest_epoch_seen_admits_the_old_worker_before_the_successors_first_write() {
+    let (mut cluster, write) = paused_before_the_mutation("highest-seen");
+    cluster.suspect("A");
+    cluster.flow();
+    is_admitted(cluster, write);
+}
+
+/// And it admits whatever number an untrusted caller invents.
+#[test]
+#[should_panic(expected = "no-forged-epoch")]
+fn the_highest_epoch_seen_admits_a_made_up_higher_epoch() {
+    let (cluster, write) = paused_before_the_mutation("highest-seen");
+    is_admitted(cluster, under(holder("A", 9), write));
 }
 
 /// Where ownership and value are one, a write is compared with the expiry itself: it does

@@ -3,12 +3,21 @@
 
 use holdover_model::event::{Event, EventKind, OperationStatus, Outcome, Rejection};
 use holdover_model::identity::AttemptId;
-use holdover_model::role::{Actor, Delay, Message};
+use holdover_model::role::{Delay, Message};
 
-use crate::cluster::{Cluster, Mail, is, task, worker};
+use crate::cluster::{Cluster, Mail, for_both_designs, is, task, worker};
 
-fn one() -> Cluster {
-    Cluster::new("push-before-ready", vec![task("one", "routing-rule")])
+for_both_designs! {
+    a_lost_response_is_reconciled_before_anything_else
+    a_lost_request_is_tried_again_under_the_same_operation
+    a_try_that_was_reconciled_away_can_have_no_effect_any_more
+    a_crash_after_dispatch_is_reconciled_by_the_successor
+    an_effect_whose_approved_state_is_gone_is_never_sent
+    every_message_may_arrive_twice
+}
+
+fn one(design: &str) -> Cluster {
+    Cluster::new(design, vec![task("one", "routing-rule")])
 }
 
 fn has_failed((_, _, message): &Mail) -> bool {
@@ -26,9 +35,8 @@ fn worker_b_takes_over(cluster: &mut Cluster) {
     cluster.flow();
 }
 
-#[test]
-fn a_lost_response_is_reconciled_before_anything_else() {
-    let mut cluster = one();
+fn a_lost_response_is_reconciled_before_anything_else(design: &str) {
+    let mut cluster = one(design);
     cluster.begin(1);
     let lost = cluster.flow_except(is("applied"));
     assert_eq!(lost.len(), 1, "the effect is there, its answer is lost");
@@ -40,9 +48,8 @@ fn a_lost_response_is_reconciled_before_anything_else() {
     assert_eq!(cluster.outcome(1), Some(Outcome::Committed));
 }
 
-#[test]
-fn a_lost_request_is_tried_again_under_the_same_operation() {
-    let mut cluster = one();
+fn a_lost_request_is_tried_again_under_the_same_operation(design: &str) {
+    let mut cluster = one(design);
     cluster.begin(1);
     let lost = cluster.flow_except(is("apply"));
     cluster.fire(&worker("A"), Delay::AttemptTimeout);
@@ -56,9 +63,8 @@ fn a_lost_request_is_tried_again_under_the_same_operation() {
     assert_eq!(cluster.count(EventKind::EffectReplayed), 1);
 }
 
-#[test]
-fn a_try_that_was_reconciled_away_can_have_no_effect_any_more() {
-    let mut cluster = one();
+fn a_try_that_was_reconciled_away_can_have_no_effect_any_more(design: &str) {
+    let mut cluster = one(design);
     cluster.begin(1);
     let late = cluster.flow_except(is("apply"));
     cluster.fire(&worker("A"), Delay::AttemptTimeout);
@@ -71,9 +77,8 @@ fn a_try_that_was_reconciled_away_can_have_no_effect_any_more() {
     assert_eq!(cluster.rejections(), [Rejection::AttemptClosed]);
 }
 
-#[test]
-fn a_crash_after_dispatch_is_reconciled_by_the_successor() {
-    let mut cluster = one();
+fn a_crash_after_dispatch_is_reconciled_by_the_successor(design: &str) {
+    let mut cluster = one(design);
     cluster.begin(1);
     cluster.flow_except(is("applied"));
     cluster.restart(&worker("A"));
@@ -83,18 +88,14 @@ fn a_crash_after_dispatch_is_reconciled_by_the_successor() {
     assert_eq!(cluster.count(EventKind::Reconciled), 1);
 }
 
-#[test]
-fn an_effect_whose_approved_state_is_gone_is_never_sent() {
-    let mut cluster = Cluster::new(
-        "push-before-ready",
-        vec![task("one", "routing-rule"), task("two", "routing-rule")],
-    );
+fn an_effect_whose_approved_state_is_gone_is_never_sent(design: &str) {
+    let mut cluster =
+        Cluster::new(design, vec![task("one", "routing-rule"), task("two", "routing-rule")]);
     cluster.begin(1);
     cluster.begin(2);
     // Both agents have seen the same state; the second one's worker gets no further.
-    let held = cluster.flow_except(|(_, to, message)| {
-        *to == Actor::Worker("worker-B".into()) && message.kind() == "perform"
-    });
+    let held =
+        cluster.flow_except(|(_, to, message)| *to == worker("B") && message.kind() == "perform");
     assert_eq!(cluster.outcome(1), Some(Outcome::Committed));
     cluster.release(held);
     cluster.flow();
@@ -107,12 +108,9 @@ fn an_effect_whose_approved_state_is_gone_is_never_sent() {
     assert!(never_sent);
 }
 
-#[test]
-fn every_message_may_arrive_twice() {
-    let mut cluster = Cluster::new(
-        "push-before-ready",
-        vec![task("one", "routing-rule"), task("two", "webhook")],
-    );
+fn every_message_may_arrive_twice(design: &str) {
+    let mut cluster =
+        Cluster::new(design, vec![task("one", "routing-rule"), task("two", "webhook")]);
     cluster.begin(1);
     cluster.begin(2);
     while let Some((from, to, message)) = cluster.mail.pop_front() {

@@ -3,62 +3,56 @@
 
 use std::time::Duration;
 
-use holdover_model::event::{Event, EventKind, LeaseEnd, Rejection};
+use holdover_model::event::{Event, EventKind, LeaseEnd, Outcome, Rejection};
 use holdover_model::lease::Epoch;
 use holdover_model::role::{Actor, Delay, Message};
 
-use crate::cluster::{Cluster, is, rule, task, worker};
+use crate::cluster::{Cluster, for_both_designs, is, rule, task, worker};
 use crate::fixture::paused_before_the_mutation;
 
-const BOTH: [&str; 2] = ["push-before-ready", "co-located-gate"];
-
-#[test]
-fn the_fence_advances_before_the_takeover_is_complete() {
-    for design in BOTH {
-        let (mut cluster, _) = paused_before_the_mutation(design);
-        cluster.suspect("A");
-        cluster.flow();
-        let position = |wanted: &dyn Fn(&Event) -> bool| cluster.events.iter().position(wanted);
-        let fenced =
-            position(&|event| matches!(event, Event::FenceAdvanced { epoch: Epoch(2), .. }));
-        let complete = position(
-            &|event| matches!(event, Event::TakeoverComplete { holder, .. } if holder.epoch == Epoch(2)),
-        );
-        assert!(fenced.unwrap() < complete.unwrap(), "{design}");
-    }
+for_both_designs! {
+    the_fence_advances_before_the_takeover_is_complete
+    a_write_that_is_let_in_when_the_fence_advances_is_aborted
+    a_restart_of_the_ownership_service_makes_no_old_authority_valid_again
 }
 
-#[test]
-fn a_write_that_is_let_in_when_the_fence_advances_is_aborted() {
-    for design in BOTH {
-        let (mut cluster, (from, to, message)) = paused_before_the_mutation(design);
-        cluster.deliver(from, &to, message);
-        assert_eq!(cluster.rejections(), [], "it is inside");
-        cluster.suspect("A");
-        while let Some((from, to, message)) = cluster.mail.pop_front() {
-            cluster.deliver(from, &to, message);
-        }
-        assert_eq!(cluster.rejections()[0], Rejection::StaleEpoch, "{design}");
-        assert_eq!(cluster.rule().value, None);
-    }
+fn the_fence_advances_before_the_takeover_is_complete(design: &str) {
+    let (mut cluster, _) = paused_before_the_mutation(design);
+    cluster.suspect("A");
+    cluster.flow();
+    let position = |wanted: &dyn Fn(&Event) -> bool| cluster.events.iter().position(wanted);
+    let fenced = position(&|event| matches!(event, Event::FenceAdvanced { epoch: Epoch(2), .. }));
+    let complete = position(
+        &|event| matches!(event, Event::TakeoverComplete { holder, .. } if holder.epoch == Epoch(2)),
+    );
+    assert!(fenced.unwrap() < complete.unwrap());
 }
 
-#[test]
-fn a_restart_of_the_ownership_service_makes_no_old_authority_valid_again() {
-    for design in BOTH {
-        let (mut cluster, (from, to, message)) = paused_before_the_mutation(design);
-        cluster.suspect("A");
-        cluster.flow();
-        cluster.restart(&Actor::Authority);
-        cluster.flow();
-        assert_eq!(cluster.authority().tenure(&rule()).last_epoch, Epoch(2), "{design}");
+fn a_write_that_is_let_in_when_the_fence_advances_is_aborted(design: &str) {
+    let (mut cluster, (from, to, message)) = paused_before_the_mutation(design);
+    cluster.deliver(from, &to, message);
+    assert_eq!(cluster.rejections(), [], "it is inside");
+    cluster.suspect("A");
+    while let Some((from, to, message)) = cluster.mail.pop_front() {
         cluster.deliver(from, &to, message);
-        assert_eq!(cluster.rejections(), [Rejection::StaleEpoch]);
-        // What is issued next was never issued before.
-        let acquire = Message::Acquire { resource: rule(), at: cluster.now, insists: false };
-        cluster.deliver(worker("B"), &Actor::Authority, acquire);
-        assert_eq!(cluster.epochs(), [1, 2, 3].map(Epoch));
     }
+    assert_eq!(cluster.rejections()[0], Rejection::StaleEpoch);
+    assert_eq!(cluster.rule().value, None);
+}
+
+fn a_restart_of_the_ownership_service_makes_no_old_authority_valid_again(design: &str) {
+    let (mut cluster, (from, to, message)) = paused_before_the_mutation(design);
+    cluster.suspect("A");
+    cluster.flow();
+    cluster.restart(&Actor::Authority);
+    cluster.flow();
+    assert_eq!(cluster.authority().tenure(&rule()).last_epoch, Epoch(2));
+    cluster.deliver(from, &to, message);
+    assert_eq!(cluster.rejections(), [Rejection::StaleEpoch]);
+    // What is issued next was never issued before.
+    let acquire = Message::Acquire { resource: rule(), at: cluster.now, insists: false };
+    cluster.deliver(worker("B"), &Actor::Authority, acquire);
+    assert_eq!(cluster.epochs(), [1, 2, 3].map(Epoch));
 }
 
 #[test]
@@ -163,4 +157,17 @@ fn a_takeover_by_a_stale_snapshot_takes_the_resource_from_whoever_has_it() {
         cluster.deliver(Actor::Supervisor, &Actor::Authority, stale);
         assert_eq!(cluster.authority().tenure(&rule()).last_epoch, Epoch(last_epoch), "{design}");
     }
+}
+
+#[test]
+fn without_a_fence_a_suspicion_passes_nothing_on() {
+    let mut cluster = Cluster::new("no-automatic-takeover", vec![task("one", "routing-rule")]);
+    cluster.begin(1);
+    let held = cluster.flow_except(is("apply"));
+    cluster.suspect("A");
+    cluster.flow();
+    assert_eq!(cluster.epochs(), [Epoch(1)], "a person has to decide");
+    cluster.release(held);
+    cluster.flow();
+    assert_eq!(cluster.outcome(1), Some(Outcome::Committed), "A was only slow");
 }
