@@ -27,6 +27,9 @@ use crate::host::{Done, Host, Input};
 /// How long a lease lasts.
 pub(crate) const TERM: Duration = Duration::from_secs(1);
 
+/// More steps than any story takes.
+const STEPS_MAX: u32 = 10_000;
+
 /// Makes one test of each function for each of the two safe designs, whose name it takes.
 macro_rules! for_both_designs {
     ($($case:ident)*) => {
@@ -96,6 +99,7 @@ pub(crate) struct Cluster {
     armed: Vec<(Actor, Delay, Signal)>,
     pub(crate) events: Vec<Event>,
     monitor: Monitor,
+    steps: u32,
 }
 
 impl Cluster {
@@ -149,6 +153,7 @@ impl Cluster {
             mail: VecDeque::new(),
             armed: Vec::new(),
             events: Vec::new(),
+            steps: 0,
         }
     }
 
@@ -321,6 +326,8 @@ impl Cluster {
     }
 
     fn act(&mut self, home: &Actor, input: Input) {
+        self.steps += 1;
+        assert!(self.steps < STEPS_MAX, "the roles never come to rest");
         // Every step is given the same random number: that ids differ must not be luck.
         let context = Context { design: &self.design, now: self.now, lease_term: TERM, entropy: 7 };
         let Done { events, sends, timers } = match (home, &mut self.store) {
