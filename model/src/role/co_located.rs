@@ -2,10 +2,12 @@
 //!
 //! What the two say to each other is heard within the step in which it is said, and
 //! everything that a step keeps is kept together. No message is lost or late between them,
-//! so a handover cannot slip between check and mutation.
+//! so a handover cannot slip between check and mutation. A write is compared with the lease's
+//! expiry, too: it does not take a deadline that fires in time.
 
 use serde::{Deserialize, Serialize};
 
+use crate::resource::ResourceId;
 use crate::role::authority::{self, Authority};
 use crate::role::destination::{self, Destination};
 use crate::role::{Actor, Context, Message, Output, Role, Signal};
@@ -58,6 +60,16 @@ impl CoLocated {
                 | Message::TakeOver { .. }
                 | Message::Admitted { .. }
         )
+    }
+
+    /// Ends the lease on a resource that is about to be written, if its term is over.
+    fn expire(&mut self, context: Context<'_>, resource: &ResourceId, output: &mut Output<Record>) {
+        let Some(lease) = self.authority.tenure(resource).phase.current().cloned() else { return };
+        if context.now >= lease.expires_at {
+            let deadline = Signal::LeaseDeadline(lease.resource, lease.epoch);
+            self.authority_step(output, |role, out| role.signal(context, deadline, out));
+            self.settle(context, output);
+        }
     }
 
     /// Hands on what the two say to each other, until both are silent.
@@ -130,6 +142,9 @@ impl Role for CoLocated {
         message: Message,
         output: &mut Output<Record>,
     ) {
+        if let Message::Apply { resource, .. } = &message {
+            self.expire(context, resource, output);
+        }
         if Self::is_for_authority(&message) {
             self.authority_step(output, |role, out| role.receive(context, from, message, out));
         } else {
@@ -139,6 +154,11 @@ impl Role for CoLocated {
     }
 
     fn signal(&mut self, context: Context<'_>, signal: Signal, output: &mut Output<Record>) {
+        if let Signal::Effect(operation_id, attempt_id) = &signal
+            && let Some(resource) = self.destination.target(operation_id, *attempt_id).cloned()
+        {
+            self.expire(context, &resource, output);
+        }
         match signal {
             Signal::Effect(..) | Signal::Recreate(_) | Signal::Misconfigure | Signal::Forget(_) => {
                 self.destination_step(output, |role, out| role.signal(context, signal, out));

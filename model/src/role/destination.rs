@@ -120,6 +120,16 @@ impl Destination {
         self.inside.contains_key(&(operation_id.clone(), attempt_id))
     }
 
+    /// What the mutation of this try is to change, if it is inside.
+    pub(super) fn target(
+        &self,
+        operation_id: &OperationId,
+        attempt_id: AttemptId,
+    ) -> Option<&ResourceId> {
+        let (_, mutation) = self.inside.get(&(operation_id.clone(), attempt_id))?;
+        Some(&mutation.resource)
+    }
+
     fn keep(&mut self, record: Record, out: &mut Out) {
         out.records.push(record.clone());
         self.load(record);

@@ -34,8 +34,8 @@ pub struct Entry {
     pub attempt_id: AttemptId,
     /// The evidence, once committed.
     pub receipt: Option<Receipt>,
-    /// The evidence of a collision, which blocks the operation.
-    pub collision: Option<CollisionReceipt>,
+    /// The evidence of every collision, in the order in which they were noticed.
+    pub collisions: Vec<CollisionReceipt>,
     /// Whether it has been given up: an agent was told that it failed, so it must stay so.
     pub is_closed: bool,
 }
@@ -180,7 +180,7 @@ impl Ledger {
             status: OperationStatus::Prepared,
             attempt_id: AttemptId::default(),
             receipt: None,
-            collision: None,
+            collisions: Vec::new(),
             is_closed: false,
         };
         self.keep(Record::Entry(operation_id.clone(), Some(entry)), out);
@@ -250,12 +250,12 @@ impl Ledger {
             dispatch_blocked: blocks,
             decision: CollisionDecision::HumanReviewRequired,
         };
-        if entry.collision.as_ref() == Some(&receipt) {
+        if entry.collisions.contains(&receipt) {
             return;
         }
         let status = if blocks { OperationStatus::Blocked } else { entry.status };
         out.events.push(Event::IdentityCollision { receipt: receipt.clone() });
-        self.transition(operation_id, status, |entry| entry.collision = Some(receipt), out);
+        self.transition(operation_id, status, |entry| entry.collisions.push(receipt), out);
     }
 
     /// Whether an operation may leave under the consent that came with it.

@@ -7,19 +7,41 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use holdover_model::design::Design;
-use holdover_model::event::{Event, EventKind, Outcome};
+use holdover_model::event::{Event, EventKind, Outcome, Rejection};
 use holdover_model::identity::{AgentId, RunId, WorkerId};
 use holdover_model::intent::{Payload, Target};
 use holdover_model::invariant::Monitor;
-use holdover_model::lease::Timestamp;
+use holdover_model::lease::{Epoch, Timestamp};
 use holdover_model::resource::{ResourceId, ResourceVersion};
 use holdover_model::role::agent::{Agent, Brief, Task};
 use holdover_model::role::authority::Authority;
-use holdover_model::role::destination::Destination;
-use holdover_model::role::ledger::Ledger;
+use holdover_model::role::co_located::CoLocated;
+use holdover_model::role::destination::{Cell, Destination};
+use holdover_model::role::ledger::{Entry, Ledger};
 use holdover_model::role::supervisor::Supervisor;
 use holdover_model::role::worker::Worker;
-use holdover_model::role::{Actor, Context, Delay, Message, Output, Role, Signal};
+use holdover_model::role::{Actor, Context, Delay, Message, Signal};
+
+use crate::host::{Done, Host, Input};
+
+/// How long a lease lasts.
+pub(crate) const TERM: Duration = Duration::from_secs(1);
+
+/// More steps than any story takes.
+const STEPS_MAX: u32 = 10_000;
+
+/// Makes one test of each function for each of the two safe designs, whose name it takes.
+macro_rules! for_both_designs {
+    ($($case:ident)*) => {
+        mod push_before_ready {
+            $(#[test] fn $case() { super::$case("push-before-ready"); })*
+        }
+        mod co_located {
+            $(#[test] fn $case() { super::$case("co-located-gate"); })*
+        }
+    };
+}
+pub(crate) use for_both_designs;
 
 /// The resource that most tests are about.
 pub(crate) fn rule() -> ResourceId {
@@ -42,34 +64,53 @@ pub(crate) fn task(step: &str, resource: &str) -> Task {
     }
 }
 
+pub(crate) fn worker_id(letter: &str) -> WorkerId {
+    WorkerId::new(format!("worker-{letter}"))
+}
+
 pub(crate) fn worker(letter: &str) -> Actor {
-    Actor::Worker(WorkerId::new(format!("worker-{letter}")))
+    Actor::Worker(worker_id(letter))
 }
 
 /// A message under way.
 pub(crate) type Mail = (Actor, Actor, Message);
 
+pub(crate) fn is(kind: &'static str) -> impl Fn(&Mail) -> bool {
+    move |(_, _, message)| message.kind() == kind
+}
+
+/// Where ownership and value live.
+#[derive(Clone)]
+enum Store {
+    Apart(Host<Authority>, Host<Destination>),
+    Together(Host<CoLocated>),
+}
+
+#[derive(Clone)]
 pub(crate) struct Cluster {
     design: Design,
     pub(crate) now: Timestamp,
-    pub(crate) authority: Authority,
-    pub(crate) ledger: Ledger,
-    pub(crate) destination: Destination,
-    pub(crate) workers: Vec<(Actor, Worker)>,
-    supervisor: Supervisor,
-    pub(crate) agents: Vec<(Actor, Agent)>,
+    store: Store,
+    ledger: Host<Ledger>,
+    workers: Vec<(Actor, Host<Worker>)>,
+    supervisor: Host<Supervisor>,
+    agents: Vec<(Actor, Host<Agent>)>,
     pub(crate) mail: VecDeque<Mail>,
-    pub(crate) armed: Vec<(Actor, Delay, Signal)>,
+    armed: Vec<(Actor, Delay, Signal)>,
     pub(crate) events: Vec<Event>,
     monitor: Monitor,
-    steps: u64,
+    steps: u32,
 }
 
 impl Cluster {
-    /// Two workers, and one agent per task; the n-th agent asks the n-th worker first.
+    /// Workers A and B under a named design, and one agent per task.
     pub(crate) fn new(design: &str, tasks: Vec<Task>) -> Self {
-        let design = Design::named(design).unwrap();
-        let names = ["worker-A", "worker-B"].map(WorkerId::new);
+        Self::with_workers(Design::named(design).unwrap(), &["A", "B"], tasks)
+    }
+
+    /// These workers, and one agent per task; the n-th agent asks the n-th worker first.
+    pub(crate) fn with_workers(design: Design, letters: &[&str], tasks: Vec<Task>) -> Self {
+        let names: Vec<_> = letters.iter().copied().map(worker_id).collect();
         let version = ResourceVersion::default();
         let resources: Vec<_> =
             tasks.iter().map(|task| (task.target.resource_id(), version)).collect();
@@ -78,8 +119,8 @@ impl Cluster {
             .enumerate()
             .map(|(index, task)| {
                 let id = AgentId::new(format!("agent-{}", index + 1));
-                let mut workers = names.to_vec();
-                workers.rotate_left(index % 2);
+                let mut workers = names.clone();
+                workers.rotate_left(index % names.len());
                 let brief = Brief {
                     id: id.clone(),
                     run_id: RunId::new("cc-9021"),
@@ -89,21 +130,25 @@ impl Cluster {
                     tasks: vec![task],
                     requests_max: None,
                 };
-                (Actor::Agent(id), Agent::new(brief))
+                (Actor::Agent(id), Host::new(Agent::new(brief)))
             })
             .collect();
+        let (authority, destination) = (Authority::new(), Destination::new(resources));
+        let store = if design.fence.is_co_located() {
+            Store::Together(Host::new(CoLocated::new(authority, destination)))
+        } else {
+            Store::Apart(Host::new(authority), Host::new(destination))
+        };
+        let a_worker =
+            |id: &WorkerId| (Actor::Worker(id.clone()), Host::new(Worker::new(id.clone(), None)));
         Self {
             monitor: Monitor::new(design.guarantee),
             design,
             now: Timestamp { unix_ns: 1_000_000_000 },
-            authority: Authority::new(),
-            ledger: Ledger::new(),
-            destination: Destination::new(resources),
-            workers: names
-                .iter()
-                .map(|name| (Actor::Worker(name.clone()), Worker::new(name.clone(), None)))
-                .collect(),
-            supervisor: Supervisor::new(names.to_vec()),
+            store,
+            ledger: Host::new(Ledger::new()),
+            workers: names.iter().map(a_worker).collect(),
+            supervisor: Host::new(Supervisor::new(names)),
             agents,
             mail: VecDeque::new(),
             armed: Vec::new(),
@@ -112,21 +157,59 @@ impl Cluster {
         }
     }
 
+    pub(crate) fn authority(&self) -> &Authority {
+        match &self.store {
+            Store::Apart(authority, _) => authority.role(),
+            Store::Together(store) => &store.role().authority,
+        }
+    }
+
+    pub(crate) fn destination(&self) -> &Destination {
+        match &self.store {
+            Store::Apart(_, destination) => destination.role(),
+            Store::Together(store) => &store.role().destination,
+        }
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        self.ledger.role()
+    }
+
+    /// The ledger's only entry.
+    pub(crate) fn entry(&self) -> &Entry {
+        let mut entries = self.ledger().entries();
+        let (_, entry) = entries.next().expect("something was claimed");
+        assert!(entries.next().is_none(), "one operation only");
+        entry
+    }
+
+    /// The resource that most tests are about, as it is.
+    pub(crate) fn rule(&self) -> Cell {
+        self.destination().cell(&rule())
+    }
+
     /// Gives a signal to an actor.
     pub(crate) fn signal(&mut self, to: &Actor, signal: Signal) {
-        self.armed.retain(|(actor, _, armed)| (actor, armed) != (to, &signal));
-        self.act(to, Input::Signal(signal));
+        let home = self.home(to);
+        self.armed.retain(|(actor, _, armed)| (actor, armed) != (&home, &signal));
+        self.act(&home, Input::Signal(signal));
     }
 
     /// Gives a message to an actor, whoever would have sent it.
     pub(crate) fn deliver(&mut self, from: Actor, to: &Actor, message: Message) {
-        self.act(to, Input::Message(from, message));
+        self.act(&self.home(to), Input::Message(from, message));
     }
 
     /// The n-th agent begins.
     pub(crate) fn begin(&mut self, number: usize) {
         let agent = self.agents[number - 1].0.clone();
         self.signal(&agent, Signal::Begin(0));
+    }
+
+    /// The n-th agent waits no longer and asks the next worker.
+    pub(crate) fn ask_again(&mut self, number: usize) {
+        let agent = self.agents[number - 1].0.clone();
+        self.fire(&agent, Delay::AgentTimeout);
     }
 
     /// Lets messages arrive in the order in which they were sent, except those that are to
@@ -164,20 +247,21 @@ impl Cluster {
     }
 
     /// Puts messages back under way.
-    pub(crate) fn release(&mut self, held: Vec<Mail>) {
+    pub(crate) fn release(&mut self, held: impl IntoIterator<Item = Mail>) {
         self.mail.extend(held);
     }
 
     /// Lets every timer of this kind fire that an actor has armed.
     pub(crate) fn fire(&mut self, of: &Actor, delay: Delay) {
+        let home = self.home(of);
         let due: Vec<_> = self
             .armed
             .iter()
-            .filter(|(actor, armed, _)| actor == of && *armed == delay)
+            .filter(|(actor, armed, _)| *actor == home && *armed == delay)
             .map(|(_, _, signal)| signal.clone())
             .collect();
         for signal in due {
-            self.signal(of, signal);
+            self.signal(&home, signal);
         }
     }
 
@@ -187,76 +271,93 @@ impl Cluster {
         self.fire(&Actor::Authority, Delay::LeaseTerm);
     }
 
-    /// A worker crashes and restarts: all it knew is gone.
-    pub(crate) fn restart_worker(&mut self, index: usize) {
-        let (actor, worker) = &mut self.workers[index];
-        let Actor::Worker(id) = actor.clone() else { unreachable!("workers are workers") };
-        *worker = Worker::new(id, None);
-        let actor = actor.clone();
-        self.armed.retain(|(owner, ..)| *owner != actor);
+    /// The failure detector suspects a worker.
+    pub(crate) fn suspect(&mut self, letter: &str) {
+        self.signal(&Actor::Supervisor, Signal::Suspect(worker_id(letter)));
+    }
+
+    /// An actor crashes and starts again with what it has kept.
+    pub(crate) fn restart(&mut self, actor: &Actor) {
+        let home = self.home(actor);
+        self.armed.retain(|(owner, ..)| *owner != home);
+        self.act(&home, Input::Start);
     }
 
     pub(crate) fn outcome(&self, agent: usize) -> Option<Outcome> {
-        self.agents[agent - 1].1.outcomes().next().flatten()
+        self.agents[agent - 1].1.role().outcomes().next().flatten()
     }
 
     pub(crate) fn count(&self, kind: EventKind) -> usize {
         self.events.iter().filter(|event| event.kind() == kind).count()
     }
 
-    fn act(&mut self, to: &Actor, input: Input) {
+    /// Why mutations were refused, in order.
+    pub(crate) fn rejections(&self) -> Vec<Rejection> {
+        let reason = |event: &Event| match event {
+            Event::EffectRejected { reason, .. } => Some(*reason),
+            _ => None,
+        };
+        self.events.iter().filter_map(reason).collect()
+    }
+
+    /// The epochs that were issued, in order.
+    pub(crate) fn epochs(&self) -> Vec<Epoch> {
+        let epoch = |event: &Event| match event {
+            Event::LeaseGranted { lease, .. } => Some(lease.epoch),
+            _ => None,
+        };
+        self.events.iter().filter_map(epoch).collect()
+    }
+
+    /// Whose step it is when this actor acts: a co-located store acts for both.
+    fn home(&self, actor: &Actor) -> Actor {
+        match (&self.store, actor) {
+            (Store::Together(_), Actor::Destination) => Actor::Authority,
+            _ => actor.clone(),
+        }
+    }
+
+    /// Who at home says a message.
+    fn speaker(&self, home: &Actor, message: &Message) -> Actor {
+        match (&self.store, home) {
+            (Store::Together(_), Actor::Authority) => CoLocated::speaker(message),
+            _ => home.clone(),
+        }
+    }
+
+    fn act(&mut self, home: &Actor, input: Input) {
         self.steps += 1;
-        let context =
-            Context { design: &self.design, now: self.now, lease_term: TERM, entropy: self.steps };
-        let done = match to {
-            Actor::Authority => step(&mut self.authority, context, input),
-            Actor::Ledger => step(&mut self.ledger, context, input),
-            Actor::Destination => step(&mut self.destination, context, input),
-            Actor::Supervisor => step(&mut self.supervisor, context, input),
-            Actor::Worker(_) => {
-                let found = self.workers.iter_mut().find(|(actor, _)| actor == to);
-                step(&mut found.expect("a worker of the cluster").1, context, input)
+        assert!(self.steps < STEPS_MAX, "the roles never come to rest");
+        // Every step is given the same random number: that ids differ must not be luck.
+        let context = Context { design: &self.design, now: self.now, lease_term: TERM, entropy: 7 };
+        let Done { events, sends, timers } = match (home, &mut self.store) {
+            (Actor::Authority, Store::Apart(authority, _)) => authority.step(context, input),
+            (Actor::Authority, Store::Together(store)) => store.step(context, input),
+            (Actor::Destination, Store::Apart(_, destination)) => destination.step(context, input),
+            (Actor::Destination, Store::Together(_)) => unreachable!("the authority's is its home"),
+            (Actor::Ledger, _) => self.ledger.step(context, input),
+            (Actor::Supervisor, _) => self.supervisor.step(context, input),
+            (Actor::Worker(_), _) => {
+                let found = self.workers.iter_mut().find(|(actor, _)| actor == home);
+                found.expect("a worker of the cluster").1.step(context, input)
             }
-            Actor::Agent(_) => {
-                let found = self.agents.iter_mut().find(|(actor, _)| actor == to);
-                step(&mut found.expect("an agent of the cluster").1, context, input)
+            (Actor::Agent(_), _) => {
+                let found = self.agents.iter_mut().find(|(actor, _)| actor == home);
+                found.expect("an agent of the cluster").1.step(context, input)
             }
         };
-        for event in done.events {
+        for event in events {
             if let Err(violation) = self.monitor.observe(&event) {
                 panic!("{violation}");
             }
             self.events.push(event);
         }
-        for (delay, signal) in done.timers {
-            self.armed.retain(|(actor, _, armed)| (actor, armed) != (to, &signal));
-            self.armed.push((to.clone(), delay, signal));
+        for (delay, signal) in timers {
+            self.armed.retain(|(actor, _, armed)| (actor, armed) != (home, &signal));
+            self.armed.push((home.clone(), delay, signal));
         }
-        self.mail.extend(done.sends.into_iter().map(|(peer, message)| (to.clone(), peer, message)));
+        for (to, message) in sends {
+            self.mail.push_back((self.speaker(home, &message), to, message));
+        }
     }
-}
-
-/// How long a lease lasts.
-const TERM: Duration = Duration::from_secs(1);
-
-#[allow(clippy::large_enum_variant, reason = "lives for one step")]
-enum Input {
-    Message(Actor, Message),
-    Signal(Signal),
-}
-
-struct Done {
-    events: Vec<Event>,
-    sends: Vec<(Actor, Message)>,
-    timers: Vec<(Delay, Signal)>,
-}
-
-/// One step of a role.
-fn step<R: Role>(role: &mut R, context: Context<'_>, input: Input) -> Done {
-    let mut output = Output::default();
-    match input {
-        Input::Message(from, message) => role.receive(context, from, message, &mut output),
-        Input::Signal(signal) => role.signal(context, signal, &mut output),
-    }
-    Done { events: output.events, sends: output.sends, timers: output.timers }
 }
