@@ -14,9 +14,11 @@
 //!   for just that. Which try that is, it learns from the ledger; so the fate is dead if it
 //!   does not wait for it now, the ledger has gone on to a later try or closed the
 //!   operation, and no older word of the ledger is under way to that worker.
-//! * *Anything about an intent* to a worker that has no job for it, and to which no
+//! * *Anything else about an intent* to a worker that has no job for it, and to which no
 //!   request for it is or can come under way.
-//! * *Refusals* to a worker that has no job at all, likewise.
+//! * *Refusals and leases* to a worker that has no job at all, likewise: it would hold a
+//!   lease and do nothing with it.
+//! * *A question for a resource's state*, if the answer is dead.
 //! * *Mutations and questions* about a try that the destination has closed: it changes
 //!   nothing any more, and the answer is a dead fate.
 //! * *Leases* (release, renew, take over) that name an epoch which is no longer current:
@@ -52,6 +54,8 @@ pub(crate) struct Rules {
     pub(crate) epochs_are_new: bool,
     /// The fence's answer reaches the authority, which does not forget it.
     pub(crate) fence_is_heard: bool,
+    /// A worker neither renews a lease nor gives it back before its jobs are done.
+    pub(crate) leases_stay: bool,
 }
 
 impl Rules {
@@ -61,6 +65,7 @@ impl Rules {
         let is_argued = is_argued_for(design, bounds);
         let epochs_are_new = is_argued && budgets[Budget::Restores] == 0;
         Self {
+            leases_stay: budgets[Budget::Renewals] == 0 && budgets[Budget::Idles] == 0,
             ledger_is_sole: is_argued && design.identity == IdentitySettings::default(),
             epochs_are_new,
             fence_is_heard: epochs_are_new
@@ -79,6 +84,8 @@ pub(crate) fn is_argued_for(design: &Design, bounds: &Bounds) -> bool {
         enforced_at: design.fence.enforced_at,
         check: design.fence.check,
         advance: match design.fence.advance {
+            // In one store a fence cannot be late, and there are fewer messages.
+            Advance::WithGrant if design.fence.is_co_located() => Advance::WithGrant,
             Advance::OnFirstWrite => Advance::OnFirstWrite,
             _ => safe.fence.advance,
         },
@@ -276,12 +283,11 @@ impl Lens<'_> {
             Kind::State => {
                 !self.space.is_agent(slot) && self.is_stranger(state, slot, facts.key, purse)
             }
-            Kind::Denied => {
-                self.is_idle(state[slot])
-                    && !self.any_can_ask(state, purse)
-                    && !state[self.space.head()..].iter().any(|letter| {
-                        receiver(*letter) == slot && self.facts(*letter).kind == Kind::Perform
-                    })
+            Kind::Denied => self.is_retired(state, slot, purse),
+            Kind::Ready => rules.leases_stay && self.is_retired(state, slot, purse),
+            Kind::Read => {
+                let asker = sender(letter);
+                !self.space.is_agent(asker) && self.is_stranger(state, asker, facts.key, purse)
             }
             Kind::Fate(fate) => self.is_dead_fate(state, slot, facts.key, fate, purse),
             Kind::ToDestination => {
@@ -312,6 +318,11 @@ impl Lens<'_> {
         let outcome = self.step(slot, state[slot], purse.tick, InputNumber::Letter(letter));
         let monitor = state[self.space.slots()];
         outcome.component == state[slot] && self.observe(monitor, outcome.events) == monitor
+    }
+
+    /// Whether a worker has no job and will never have one.
+    fn is_retired(&mut self, state: &[u32], worker: usize, purse: Purse) -> bool {
+        self.is_idle(state[worker]) && !self.job_can_come(state, purse, worker)
     }
 
     /// Whether a worker has no job for an intent and will never have one.
@@ -363,6 +374,14 @@ impl Lens<'_> {
             || purse.left[Budget::Retries] > 0
             || purse.left[Budget::AgentCrashes] > 0;
         (0..self.space.agents()).any(|slot| may_ask || !self.has_asked(state[slot]))
+    }
+
+    /// Whether a worker can get another job.
+    pub(crate) fn job_can_come(&mut self, state: &[u32], purse: Purse, worker: usize) -> bool {
+        self.any_can_ask(state, purse)
+            || state[self.space.head()..].iter().any(|letter| {
+                receiver(*letter) == worker && self.facts(*letter).kind == Kind::Perform
+            })
     }
 
     /// Whether an agent may still ask somebody, or somebody else, for this intent.

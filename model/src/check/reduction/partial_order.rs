@@ -282,14 +282,6 @@ impl Lens<'_> {
             && !self.lease_can_change(state, purse, worker, index)
     }
 
-    /// Whether a worker can get another job.
-    fn job_can_come(&mut self, state: &[u32], purse: Purse, worker: usize) -> bool {
-        self.any_can_ask(state, purse)
-            || self.any_other(state, 0, |facts, other| {
-                facts.kind == Kind::Perform && receiver(other) == worker
-            })
-    }
-
     /// Whether a worker has one job and will never have another.
     fn is_sole_job(&mut self, state: &[u32], purse: Purse, worker: usize) -> bool {
         self.jobs(state[worker]) == 1 && !self.job_can_come(state, purse, worker)
