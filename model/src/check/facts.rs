@@ -39,6 +39,8 @@ enum Asked {
     IsDoneWith,
     AwaitedFate,
     HasInside,
+    FindsStateGone,
+    HasClosed,
     FirstOpenAttempt,
 }
 
@@ -67,7 +69,7 @@ impl Lens<'_> {
         answer: impl FnOnce(&Space, &Machine) -> u32,
     ) -> u32 {
         let space = self.space;
-        // There are fewer than 16 questions.
+        // There are 16 questions at most.
         let key = (asked as u64) << 60 | u64::from(component) << 32 | u64::from(about);
         *self
             .answers
@@ -113,6 +115,22 @@ impl Lens<'_> {
         self.ask(Asked::OthersHaveLeases, component, key, |space, machine| {
             let key = *space.intents.value(key);
             machine.worker().is_some_and(|worker| worker.others_have_leases(key)).into()
+        }) == 1
+    }
+
+    /// Whether a worker's job has seen that the state it was to replace is gone.
+    pub(crate) fn finds_state_gone(&mut self, component: u32, key: u32) -> bool {
+        self.ask(Asked::FindsStateGone, component, key, |space, machine| {
+            let key = *space.intents.value(key);
+            machine.worker().is_some_and(|worker| worker.finds_state_gone(key)).into()
+        }) == 1
+    }
+
+    /// Whether nothing can change any more in what the ledger says of an intent.
+    pub(crate) fn has_closed(&mut self, component: u32, key: u32) -> bool {
+        self.ask(Asked::HasClosed, component, key, |space, machine| {
+            let key = *space.intents.value(key);
+            machine.ledger().is_some_and(|ledger| ledger.has_closed(key)).into()
         }) == 1
     }
 

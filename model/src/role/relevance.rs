@@ -7,7 +7,7 @@
 use crate::event::OperationStatus;
 use crate::identity::{AttemptId, OperationId};
 use crate::intent::IntentHash;
-use crate::lease::Epoch;
+use crate::lease::{Epoch, Lease};
 use crate::resource::ResourceId;
 use crate::role::agent::Agent;
 use crate::role::authority::{Authority, Phase, Tenure};
@@ -174,6 +174,16 @@ impl Worker {
         }
     }
 
+    /// Whether the job with this intent has seen that its effect is not wanted any more.
+    pub fn finds_state_gone(&self, key: IntentHash) -> bool {
+        self.jobs.get(&key).is_some_and(|job| job.is_state_gone)
+    }
+
+    /// Whether, until it crashes, the worker disregards this lease.
+    pub fn disregards(&self, lease: &Lease) -> bool {
+        self.has_moved_beyond(lease)
+    }
+
     /// Whether every job but this one has a lease to work under.
     pub fn others_have_leases(&self, key: IntentHash) -> bool {
         self.jobs.iter().all(|(other, job)| *other == key || job.holder.is_some())
@@ -196,6 +206,20 @@ impl Worker {
 }
 
 impl Ledger {
+    /// Whether nothing can change any more in what the ledger says of this intent.
+    pub fn has_closed(&self, key: IntentHash) -> bool {
+        self.entries().any(|(_, entry)| {
+            entry.intent.hash() == key
+                && (entry.is_closed
+                    || matches!(
+                        entry.status,
+                        OperationStatus::Committed
+                            | OperationStatus::Blocked
+                            | OperationStatus::NeverSent
+                    ))
+        })
+    }
+
     /// The first try of this intent whose fate can still matter to a worker that learns
     /// all it knows from now on from this ledger. `None` if no fate can; `AttemptId(0)` if
     /// the intent has no operation yet.

@@ -16,6 +16,8 @@
 //!   operation, and no older word of the ledger is under way to that worker.
 //! * *Anything else about an intent* to a worker that has no job for it, and to which no
 //!   request for it is or can come under way.
+//! * *A lease* with an earlier epoch than one that its worker has held since it started,
+//!   if that worker cannot crash any more.
 //! * *Refusals and leases* to a worker that has no job at all, likewise: it would hold a
 //!   lease and do nothing with it.
 //! * *A question for a resource's state*, if the answer is dead.
@@ -221,7 +223,8 @@ pub(crate) fn classify(message: &Message) -> (Kind, Option<IntentHash>) {
 }
 
 /// Whether the receiver by itself can tell that a message about a lease, to the fence, or
-/// to the destination will change nothing there, whenever it comes.
+/// to the destination will change nothing there, whenever it comes: a worker, as long as it
+/// does not crash.
 pub(crate) fn is_done_with(receiver: &Machine, message: &Message) -> bool {
     if let Some(authority) = receiver.authority() {
         return match message {
@@ -236,6 +239,9 @@ pub(crate) fn is_done_with(receiver: &Machine, message: &Message) -> bool {
             }
             _ => false,
         };
+    }
+    if let (Some(worker), Message::Ready { lease }) = (receiver.worker(), message) {
+        return worker.disregards(lease);
     }
     let Some(destination) = receiver.destination() else { return false };
     match message {
@@ -284,7 +290,11 @@ impl Lens<'_> {
                 !self.space.is_agent(slot) && self.is_stranger(state, slot, facts.key, purse)
             }
             Kind::Denied => self.is_retired(state, slot, purse),
-            Kind::Ready => rules.leases_stay && self.is_retired(state, slot, purse),
+            Kind::Ready => {
+                let is_disregarded = purse.left[Budget::WorkerCrashes] == 0
+                    && self.is_done_with(state[slot], letter);
+                is_disregarded || rules.leases_stay && self.is_retired(state, slot, purse)
+            }
             Kind::Read => {
                 let asker = sender(letter);
                 !self.space.is_agent(asker) && self.is_stranger(state, asker, facts.key, purse)

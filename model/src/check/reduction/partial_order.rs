@@ -54,7 +54,7 @@ use crate::check::expand::Successors;
 use crate::check::facts::Facts;
 use crate::check::lens::{InputNumber, Lens, Outcome};
 use crate::check::reduction::dead_message::Kind;
-use crate::check::space::{Purse, receiver, sender};
+use crate::check::space::{NONE, Purse, receiver, sender};
 use crate::check::system::Leave;
 use crate::role::relevance::{Fate, Reach};
 
@@ -111,7 +111,8 @@ impl Lens<'_> {
                     commuting.ledger_stays
                         && commuting.agents_stay
                         && self.space.rules.ledger_is_sole
-                        && self.is_sole_writer(state, purse, index)
+                        && (self.is_sole_writer(state, purse, index)
+                            || self.is_for_closed(state, purse, index))
                 }
                 Kind::View => {
                     commuting.leases_stay
@@ -130,7 +131,11 @@ impl Lens<'_> {
                         && self.is_independent(state, purse, index)
                 }
                 Kind::Ready => commuting.leases_stay && self.is_only_lease(state, purse, index),
-                Kind::ToDestination => self.is_answered_already(state, letter, purse),
+                Kind::ToDestination => {
+                    let is_question = matches!(self.facts(letter).answer, Some(Fate::UpTo(_)));
+                    is_question && self.is_answered_already(state, letter, purse)
+                }
+                Kind::Read => commuting.leases_stay && self.finds_gone(state, purse, index),
                 Kind::Fence => commuting.authority_waits,
                 Kind::Perform => commuting.agents_stay && self.is_only_request(state, purse, index),
                 _ => false,
@@ -190,6 +195,33 @@ impl Lens<'_> {
         let workers = self.space.agents()..self.space.supervisor;
         workers.filter(|slot| *slot != writer).all(|slot| !self.has_job(state[slot], key))
             && !self.can_be_asked_again(state, purse, key)
+    }
+
+    /// Whether a message to the ledger is about an operation of which it will say the same
+    /// for ever.
+    fn is_for_closed(&mut self, state: &[u32], purse: Purse, index: usize) -> bool {
+        let (letter, ledger) = (state[index], self.space.ledger);
+        let key = self.facts(letter).key;
+        self.has_closed(state[ledger], key) && {
+            let input = InputNumber::Letter(letter);
+            let outcome = self.step(ledger, state[ledger], purse.tick, input);
+            outcome.component == state[ledger] && outcome.events == NONE
+        }
+    }
+
+    /// Whether a worker that asks for the resource's state will learn, now and for ever, that
+    /// the one that it was to replace is gone.
+    fn finds_gone(&mut self, state: &[u32], purse: Purse, index: usize) -> bool {
+        let (letter, worker) = (state[index], sender(state[index]));
+        let key = self.facts(letter).key;
+        if self.space.is_agent(worker) {
+            return false;
+        }
+        let (place, tick) = (self.space.destination, purse.tick);
+        let answer = self.step(place, state[place], tick, InputNumber::Letter(letter));
+        let [answer] = *self.sends(answer) else { return false };
+        let informed = self.step(worker, state[worker], tick, InputNumber::Letter(answer));
+        self.finds_state_gone(informed.component, key)
     }
 
     /// Whether the ledger's word is the only one that a worker can hear about an intent.

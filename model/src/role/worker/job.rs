@@ -57,8 +57,8 @@ pub(in crate::role) struct Job {
     pub(in crate::role) holder: Option<Holder>,
     /// Whether a refused acquisition is next time insisted on.
     pub(super) insists: bool,
-    /// The state the resource was in when it was last read.
-    pub(super) read: Option<ResourceVersion>,
+    /// Whether the state that was approved for replacement was seen to be gone.
+    pub(in crate::role) is_state_gone: bool,
     /// The id that the worker brings to its claim, where the ledger does not allocate.
     pub(super) proposal: Option<OperationId>,
     /// The operation, once claimed.
@@ -99,7 +99,7 @@ impl Job {
             stage: Stage::Acquiring,
             holder: None,
             insists: false,
-            read: None,
+            is_state_gone: false,
             proposal: None,
             operation_id: None,
             tries: 0,
@@ -112,19 +112,22 @@ impl Job {
         self.intent.record().target.resource_id()
     }
 
-    /// Whether the state that was approved for replacement is known to be gone.
-    fn is_outdated(&self, context: Context<'_>) -> bool {
+    /// The resource was seen to be in this state.
+    fn has_read(&mut self, context: Context<'_>, read: ResourceVersion) {
         let settings = context.design.destination;
-        let is_gone = match (self.intent.record().expected_version, self.read) {
-            (Some(expected), Some(read)) => match settings.version {
+        let is_gone = self.intent.record().expected_version.is_some_and(|expected| {
+            match settings.version {
                 VersionCheck::IncarnationAndVersion => expected != read,
                 VersionCheck::VersionOnly => expected.version != read.version,
                 VersionCheck::None => false,
-            },
-            _ => false,
-        };
-        is_gone && settings.conditions == Conditions::Honoured
-            || self.refusal == Some(Rejection::VersionConflict)
+            }
+        });
+        self.is_state_gone = is_gone && settings.conditions == Conditions::Honoured;
+    }
+
+    /// Whether the state that was approved for replacement is known to be gone.
+    fn is_outdated(&self) -> bool {
+        self.is_state_gone || self.refusal == Some(Rejection::VersionConflict)
     }
 }
 
@@ -285,7 +288,7 @@ impl Worker {
         let Some(job) = self.jobs.get_mut(&key) else { return };
         match job.stage {
             Stage::Reading => {
-                job.read = Some(version);
+                job.has_read(context, version);
                 let stage = match context.design.identity.claimed {
                     Claimed::BeforeDispatch => Stage::Claiming,
                     Claimed::AfterEffect => Stage::LookingUp,
@@ -331,7 +334,7 @@ impl Worker {
         }
         job.operation_id = Some(entry.operation_id.clone());
         let attempt_id = entry.attempt_id;
-        let (is_outdated, has_receipt) = (job.is_outdated(context), job.receipt.is_some());
+        let (is_outdated, has_receipt) = (job.is_outdated(), job.receipt.is_some());
         let is_given_up =
             self.attempts_max.is_some_and(|max| attempt_id.0 >= max || job.tries >= max);
         let is_replayed = design.recovery.stored_outcome == StoredOutcome::EveryStatus;
@@ -443,7 +446,7 @@ impl Worker {
             }
             OperationStatus::FailedBeforeEffect if follows_effect => {
                 let is_given_up = self.attempts_max.is_some_and(|max| job.tries >= max);
-                if job.is_outdated(context) || is_given_up {
+                if job.is_outdated() || is_given_up {
                     self.finish(context, key, Answer::Failed, out);
                 } else {
                     self.begin(context, key, out);

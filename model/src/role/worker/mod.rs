@@ -46,6 +46,9 @@ pub struct Worker {
     /// How many operation ids it has made up since it started.
     minted: u32,
     pub(in crate::role) holdings: BTreeMap<ResourceId, Holding>,
+    /// The highest epoch under which it has held each resource since it started: it does not
+    /// go back to an earlier one, however late word of that comes.
+    pub(in crate::role) heard: BTreeMap<ResourceId, Epoch>,
     pub(in crate::role) jobs: BTreeMap<IntentHash, Job>,
 }
 
@@ -55,7 +58,14 @@ impl Worker {
     /// A worker that has nothing to do. It gives an operation up after `attempts_max` tries;
     /// with `None` it never does.
     pub fn new(id: WorkerId, attempts_max: Option<u32>) -> Self {
-        Self { id, attempts_max, minted: 0, holdings: BTreeMap::new(), jobs: BTreeMap::new() }
+        Self {
+            id,
+            attempts_max,
+            minted: 0,
+            holdings: BTreeMap::new(),
+            heard: BTreeMap::new(),
+            jobs: BTreeMap::new(),
+        }
     }
 
     /// Whether the worker is busy with anything.
@@ -82,6 +92,7 @@ impl Worker {
         if context.design.lease.proof_after_reconnect == ProofAfterReconnect::Kept {
             out.records.push((resource.clone(), Some(lease.clone())));
         }
+        self.heard.insert(resource.clone(), lease.epoch);
         self.holdings.insert(resource, Holding { lease, has_progressed: true });
     }
 
@@ -115,11 +126,16 @@ impl Worker {
         }
     }
 
+    /// Whether the worker has held the resource under a later epoch than this.
+    pub(in crate::role) fn has_moved_beyond(&self, lease: &Lease) -> bool {
+        self.heard.get(&lease.resource).is_some_and(|heard| lease.epoch < *heard)
+    }
+
     fn ready(&mut self, context: Context<'_>, lease: Lease, out: &mut Out) {
         let resource = lease.resource.clone();
         let is_news =
             self.holdings.get(&resource).is_none_or(|held| held.lease.epoch < lease.epoch);
-        if lease.worker != self.id || !is_news {
+        if lease.worker != self.id || !is_news || self.has_moved_beyond(&lease) {
             return;
         }
         let holder = lease.holder();
