@@ -307,6 +307,13 @@ const PRACTICE: &[(&str, &str, &[&str])] = &[
         &[IDENTITY, "akash-network/console#3449"],
     ),
     (
+        "identity.answers-matched-by",
+        "A JSON-RPC id only has to differ from the sender's own outstanding ids. Where sessions \
+         are pooled and every client begins with 1, the second call takes the first one's place \
+         in the table and gets its answer.",
+        &["modelcontextprotocol/python-sdk#3060", "cloudflare/agents#1632"],
+    ),
+    (
         "identity.binds",
         "A fingerprint over the body misses a target in the URL; an empty body makes all \
          cancellations equal.",
