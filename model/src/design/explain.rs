@@ -178,6 +178,13 @@ const PRACTICE: &[(&str, &str, &[&str])] = &[
         &[FENCING, IDENTITY, "ietf-wg-httpapi/idempotency#41"],
     ),
     (
+        "guarantee.rejects-invented-epochs",
+        "A destination that only compares numbers admits whoever writes a higher one. Where tokens \
+         travel among services that trust one another, that is accepted; where a caller can choose \
+         its token, it is not.",
+        &[FENCING, "Kleppmann, How to do distributed locking (2016)"],
+    ),
+    (
         "authority.epoch",
         "ZooKeeper (czxid), etcd (create revision) and Kafka (InitProducerId) count every \
          acquisition. Some lock tables count changes of owner only. SET NX PX, advisory locks \

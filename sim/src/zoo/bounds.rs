@@ -9,7 +9,6 @@ use holdover_model::check::Budget::{
     InventedEpochs, LedgerCrashes, Losses, Misconfigurations, Recreations, Renewals, Resends,
     Restores, Retries, Revocations, Takeovers, WorkerCrashes,
 };
-use holdover_model::check::bounds::tells_holders_apart;
 use holdover_model::check::{Bounds, Budget, Consents};
 use holdover_model::design::Design;
 
@@ -57,7 +56,7 @@ pub fn bounds(design: &Design) -> Vec<Bounds> {
         two_resources(two(&[(Takeovers, 1)])),
         one(&[(Takeovers, 1), (Retries, 1)]),
     ];
-    if tells_holders_apart(design) {
+    if design.guarantee.rejects_invented_epochs {
         bounds.push(one(&[(InventedEpochs, 1)]));
     }
     if !design.expect.is_empty() {
