@@ -1,6 +1,8 @@
 //! Every invariant is broken first by a design that is known for it, and by no safe one.
 
-use holdover_model::check::{Bounds, Budget, Consents, Judgement, Options, Verdict, check};
+use holdover_model::check::{
+    Bounds, Budget, Consents, Judgement, Options, Reductions, Verdict, check,
+};
 use holdover_model::design::{Design, NAMED};
 use holdover_model::invariant::InvariantId;
 
@@ -38,8 +40,9 @@ fn witness(invariant: InvariantId) -> (&'static str, Bounds) {
     }
 }
 
-fn verdict(design: &Design, bounds: &Bounds) -> Verdict {
-    check(design, std::slice::from_ref(bounds), Options::default())
+fn verdict(design: &Design, bounds: &Bounds, reductions: Reductions) -> Verdict {
+    let options = Options { reductions, ..Options::default() };
+    check(design, std::slice::from_ref(bounds), options)
 }
 
 #[test]
@@ -48,8 +51,10 @@ fn every_invariant_is_the_first_that_some_named_design_breaks() {
         let (name, bounds) = witness(*invariant);
         let design = Design::named(name).unwrap();
         assert!(design.expect.contains(invariant), "{name} does not say so of {invariant}");
-        let verdict = verdict(&design, &bounds);
-        assert_eq!(verdict.invariant(), Some(*invariant), "{verdict}");
+        for reductions in [Reductions::all(), Reductions::none()] {
+            let verdict = verdict(&design, &bounds, reductions);
+            assert_eq!(verdict.invariant(), Some(*invariant), "{reductions:?}: {verdict}");
+        }
     }
 }
 
@@ -62,7 +67,7 @@ fn no_safe_design_breaks_any_of_them_within_the_same_bounds() {
     let designs = NAMED.iter().map(|(name, _)| Design::named(name).unwrap());
     for design in designs.filter(|design| design.expect.is_empty()) {
         for bounds in &bounds {
-            let verdict = verdict(&design, bounds);
+            let verdict = verdict(&design, bounds, Reductions::all());
             assert_eq!(verdict.verdict, Judgement::Safe, "{verdict}");
         }
     }
