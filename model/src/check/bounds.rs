@@ -10,7 +10,6 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::design::Design;
-use crate::design::fence::Check;
 
 macro_rules! budgets {
     ($($(#[$meta:meta])* $name:ident = $label:literal,)*) => {
@@ -282,7 +281,7 @@ pub fn portfolio(design: &Design) -> Vec<Bounds> {
         Bounds { workers: 3, ..one.clone() }.with(Takeovers, 2),
         Bounds { resources: 2, ..two }.with(Takeovers, 1),
     ]);
-    if tells_holders_apart(design) {
+    if design.guarantee.rejects_invented_epochs {
         portfolio.push(one.clone().with(Budget::InventedEpochs, 1));
     }
     portfolio.push(Bounds { consents: Consents::Borrowed, ..one.clone() });
@@ -303,13 +302,6 @@ pub fn deep_portfolio() -> Vec<Bounds> {
         faults.into_iter().fold(Bounds::default(), with),
         [Retries, Takeovers, WorkerCrashes].into_iter().fold(Bounds::default(), with),
     ]
-}
-
-/// Whether a destination is told of every holder and means to compare with it. One that
-/// only remembers the highest epoch it has seen takes workers to be honest; to see what an
-/// invented epoch does there, give [`Budget::InventedEpochs`] by hand.
-pub fn tells_holders_apart(design: &Design) -> bool {
-    design.fence.is_pushed() && design.fence.check != Check::AtLeastHighestSeen
 }
 
 /// Whether the authority can be restored from a backup of its own: a co-located store is not

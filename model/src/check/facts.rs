@@ -99,8 +99,7 @@ impl Lens<'_> {
     /// How far the step of a job reaches that a message to it leads to; `None` if it leads
     /// to none.
     pub(crate) fn reach_of(&mut self, component: u32, letter: u32, after: u32) -> Option<Reach> {
-        const ALL: [Reach; 4] =
-            [Reach::Job, Reach::LosesLease, Reach::SeeksLease, Reach::Ends];
+        const ALL: [Reach; 4] = [Reach::Job, Reach::LosesLease, Reach::SeeksLease, Reach::Ends];
         let key = self.facts(letter).key;
         let reach = self.ask(Asked::Reach, component, letter, |space, machine| {
             let (after, key) = (space.components.value(after), *space.intents.value(key));
@@ -192,7 +191,8 @@ impl Lens<'_> {
             }
         });
         let attempt = AttemptId(fate >> 1);
-        (fate != NONE).then(|| if fate & 1 == 0 { Fate::OfTry(attempt) } else { Fate::UpTo(attempt) })
+        (fate != NONE)
+            .then(|| if fate & 1 == 0 { Fate::OfTry(attempt) } else { Fate::UpTo(attempt) })
     }
 
     pub(crate) fn first_open_attempt(&mut self, component: u32, key: u32) -> Option<AttemptId> {

@@ -231,3 +231,41 @@ fn check_one(
     };
     (report, counterexample)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::check::action::Action;
+    use crate::check::expand::Successors;
+    use crate::check::lens::Lens;
+
+    /// The only state that follows another one by an action of this kind.
+    fn after(lens: &mut Lens<'_>, state: &[u32], is_meant: impl Fn(Action) -> bool) -> Vec<u32> {
+        let mut successors = Successors::default();
+        lens.expand(state, &mut successors);
+        let mut meant = successors.iter().filter(|(action, _)| is_meant(*action));
+        let (_, next) = meant.next().expect("it is possible");
+        assert!(meant.next().is_none(), "it is possible in one way only");
+        next.expect("nothing is broken").to_vec()
+    }
+
+    /// An agent reads, crashes, and begins again only later. Until then it would ignore the
+    /// answer to the read.
+    #[test]
+    fn a_reply_that_nobody_awaits_vanishes_by_assumption_only() {
+        let bounds = Bounds { operations: 1, ..Bounds::default() }.with(Budget::AgentCrashes, 1);
+        for vanishes in [false, true] {
+            let assumptions =
+                Assumptions { unawaited_replies_vanish: vanishes, ..Assumptions::none() };
+            let system = System::new(&Design::default(), &bounds);
+            let space = Space::new(system, Reductions::none(), assumptions);
+            let mut lens = Lens::new(&space);
+            let mut state = lens.initial().unwrap();
+            state = after(&mut lens, &state, |action| matches!(action, Action::Signal(0, _)));
+            state = after(&mut lens, &state, |action| matches!(action, Action::Crash(0)));
+            state = after(&mut lens, &state, |action| matches!(action, Action::Deliver(_)));
+            let replies = state.len() - space.head();
+            assert_eq!(replies, usize::from(!vanishes));
+        }
+    }
+}

@@ -11,7 +11,7 @@
 //! as soon as it meets one of them; and what is left in the budgets does not matter here,
 //! so that many states of the search are one state here.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 
 use crate::check::bounds::Budgets;
 use crate::check::expand::Successors;
@@ -24,8 +24,7 @@ use crate::check::visited::Visited;
 /// ever.
 const STATES_MAX: usize = 20_000;
 
-/// No run of a look is longer than this, lest it follows an agent that asks again and
-/// again.
+/// No run is longer than this, lest it follows an agent that asks again and again.
 const STEPS_MAX: usize = 150;
 
 /// The states from which a settled one is reachable, as far as they are known.
@@ -52,18 +51,42 @@ impl Calm {
         if self.settling.contains(fingerprint(&start)) {
             return true;
         }
-        self.run_on(lens, &start) || self.look(lens, start)
+        self.look(lens, start)
+    }
+
+    /// Runs on from this state and, where that leads nowhere, from those around it, the
+    /// nearest first: what went wrong may be the very next step.
+    fn look(&self, lens: &mut Lens<'_>, start: Vec<u32>) -> bool {
+        let mut successors = Successors::default();
+        let mut tried = HashSet::new();
+        let mut seen = HashSet::from([fingerprint(&start)]);
+        let mut open = VecDeque::from([start]);
+        while let Some(state) = open.pop_front() {
+            if self.run_on(lens, &state, &mut tried) {
+                return true;
+            }
+            if seen.len() + tried.len() > STATES_MAX {
+                return false;
+            }
+            lens.expand_calm(&state, &mut successors);
+            let around = successors.iter().filter_map(|(_, successor)| successor);
+            let fresh = around.filter(|successor| seen.insert(fingerprint(successor)));
+            open.extend(fresh.map(<[u32]>::to_vec));
+        }
+        false
     }
 
     /// One run, without looking right or left: it delivers what is under way, and lets
-    /// timers fire when nothing is. Nearly always that is enough.
-    fn run_on(&self, lens: &mut Lens<'_>, start: &[u32]) -> bool {
+    /// timers fire when nothing is. Nearly always that is enough. What was tried before it
+    /// avoids.
+    fn run_on(&self, lens: &mut Lens<'_>, start: &[u32], tried: &mut HashSet<u64>) -> bool {
         let mut successors = Successors::default();
         let mut state = start.to_vec();
         let mut run = Vec::new();
         while run.len() < STEPS_MAX {
             let print = fingerprint(&state);
             run.push(print);
+            tried.insert(print);
             if lens.is_settled(&state) || self.settling.contains(print) {
                 for print in run {
                     self.settling.insert(print, 0);
@@ -74,46 +97,11 @@ impl Calm {
             let next = successors
                 .iter()
                 .filter_map(|(_, successor)| successor)
-                .find(|successor| !run.contains(&fingerprint(successor)));
+                .find(|successor| !tried.contains(&fingerprint(successor)));
             match next {
                 Some(next) => state = next.to_vec(),
                 None => return false,
             }
-        }
-        false
-    }
-
-    /// Depth first, what promises most first; remembers every state on the way.
-    fn look(&self, lens: &mut Lens<'_>, start: Vec<u32>) -> bool {
-        let mut seen = HashSet::new();
-        let mut successors = Successors::default();
-        // What is still to be tried, and after how many steps of the current run.
-        let mut open = vec![(0, start)];
-        let mut path = Vec::new();
-        while let Some((depth, state)) = open.pop() {
-            let print = fingerprint(&state);
-            if !seen.insert(print) {
-                continue;
-            }
-            path.truncate(depth);
-            path.push(print);
-            if lens.is_settled(&state) || self.settling.contains(print) {
-                for print in path {
-                    self.settling.insert(print, 0);
-                }
-                return true;
-            }
-            if seen.len() > STATES_MAX {
-                return false;
-            }
-            if depth == STEPS_MAX {
-                continue;
-            }
-            lens.expand_calm(&state, &mut successors);
-            let ahead = successors.iter().filter_map(|(_, successor)| successor);
-            let before = open.len();
-            open.extend(ahead.map(|successor| (depth + 1, successor.to_vec())));
-            open[before..].reverse();
         }
         false
     }

@@ -178,6 +178,13 @@ const PRACTICE: &[(&str, &str, &[&str])] = &[
         &[FENCING, IDENTITY, "ietf-wg-httpapi/idempotency#41"],
     ),
     (
+        "guarantee.rejects-invented-epochs",
+        "A destination that only compares numbers admits whoever writes a higher one. Where tokens \
+         travel among services that trust one another, that is accepted; where a caller can choose \
+         its token, it is not.",
+        &[FENCING, "Kleppmann, How to do distributed locking (2016)"],
+    ),
+    (
         "authority.epoch",
         "ZooKeeper (czxid), etcd (create revision) and Kafka (InitProducerId) count every \
          acquisition. Some lock tables count changes of owner only. SET NX PX, advisory locks \
@@ -305,6 +312,13 @@ const PRACTICE: &[(&str, &str, &[&str])] = &[
         "An operation id that ends in the transcript or at the gateway does not stop a proxy, a \
          consumer or the provider from executing twice.",
         &[IDENTITY, "akash-network/console#3449"],
+    ),
+    (
+        "identity.answers-matched-by",
+        "A JSON-RPC id only has to differ from the sender's own outstanding ids. Where sessions \
+         are pooled and every client begins with 1, the second call takes the first one's place \
+         in the table and gets its answer.",
+        &["modelcontextprotocol/python-sdk#3060", "cloudflare/agents#1632"],
     ),
     (
         "identity.binds",

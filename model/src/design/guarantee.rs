@@ -24,6 +24,8 @@ pub struct Guarantee {
     /// Whether outcomes are definite: unknown leaves only by a reconcile, nothing completes
     /// without a receipt, and what counts as failed has no effect.
     pub definite_outcomes: bool,
+    /// Whether an epoch that a worker made up admits no effect.
+    pub rejects_invented_epochs: bool,
 }
 
 /// A claim that is made, if nothing is said, or is not.
@@ -94,6 +96,11 @@ impl Guarantee {
                 true: "An outcome that is concluded from silence is a violation.",
                 false: "Silence may be taken for an answer."
             ),
+            truth!(
+                "rejects-invented-epochs": "Whether an epoch that a worker made up admits no effect.",
+                true: "An effect under an epoch that was never issued to its worker is a violation.",
+                false: "Workers are taken to be honest about their epochs."
+            ),
         ],
     };
 
@@ -132,6 +139,7 @@ impl Default for Guarantee {
             automatic_takeover: true,
             stable_identity: true,
             definite_outcomes: true,
+            rejects_invented_epochs: true,
         }
     }
 }

@@ -68,6 +68,13 @@ section! {
             /// Not beyond the proxy in front of it: the destination cannot recognise a retry.
             DroppedAtProxy = "dropped-at-proxy",
         }
+        /// How a worker finds the job that an answer of the destination is for.
+        answers_matched_by = "answers-matched-by": AnswersMatchedBy {
+            /// By operation and intent.
+            Operation = "operation",
+            /// By the number of the request: of the calls that share it, one gets all answers.
+            RequestNumber = "request-number",
+        }
     }
 }
 

@@ -49,7 +49,8 @@ pub struct Design {
     pub summary: String,
     /// The report, article or system that it comes from.
     pub source: String,
-    /// The invariants that it is known to break; empty for a safe design.
+    /// The invariants that it is known to break: the first one in the shortest run, the others
+    /// before anything else in longer runs. Empty for a safe design.
     pub expect: Vec<InvariantId>,
     /// What the design claims. Only claims are checked.
     pub guarantee: guarantee::Guarantee,

@@ -16,6 +16,7 @@ designs! {
     "blind-retry",
     "caller-dated-lease",
     "check-after-write",
+    "checkpoint-by-call-id",
     "chubby-live-check",
     "chubby-lock-delay",
     "chubby-sequencer",

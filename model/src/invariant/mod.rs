@@ -72,7 +72,7 @@ invariants! {
     NoStaleEffect = "no-stale-effect":
         "No effect commits under an epoch after the point from which the design claims to fence it.",
     NoForgedEpoch = "no-forged-epoch":
-        "No effect commits under an epoch that the authority never issued to that worker for that resource.",
+        "No effect commits under an epoch that the authority never issued to that worker for that resource, if the design claims to reject invented epochs.",
     EpochMonotonic = "epoch-monotonic":
         "The epochs of a resource strictly increase.",
     SingleHolder = "single-holder":

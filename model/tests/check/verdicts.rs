@@ -61,6 +61,15 @@ fn a_timeout_that_means_failed_has_an_effect_twice() {
     assert_breaks("timeout-means-failed", bounds, InvariantId::AtMostOneEffect, 23);
 }
 
+/// The late release of an earlier lease ends a later one, and what leads on from there breaks
+/// an invariant. But the release may as well come first, and then everything settles.
+#[test]
+fn a_state_is_wedged_only_if_no_way_leads_out() {
+    let bounds = Bounds { attempts_max: 1, ..Bounds::default() };
+    let verdict = verdict("released-by-earlier-self", bounds);
+    assert_eq!(verdict.verdict, Judgement::Safe, "{verdict}");
+}
+
 #[test]
 fn what_is_reported_does_not_depend_on_the_number_of_threads() {
     let bounds = Bounds::default().with(Budget::Takeovers, 1);

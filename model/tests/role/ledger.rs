@@ -156,7 +156,8 @@ fn no_receipt_satisfies_another_workers_completion_check() {
 
     // The worker is shown it as the answer to its write, the ledger as evidence of its
     // operation, the agent as the end of its request: A's receipt, each time.
-    let applied = Message::Applied { intent_hash, attempt_id: AttemptId(1), receipt: receipt.clone() };
+    let applied =
+        Message::Applied { intent_hash, attempt_id: AttemptId(1), receipt: receipt.clone() };
     cluster.deliver(Actor::Destination, &worker("B"), applied);
     cluster.flow();
     assert_eq!(status(&cluster), OperationStatus::Dispatched);

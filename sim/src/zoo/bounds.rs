@@ -9,14 +9,13 @@ use holdover_model::check::Budget::{
     InventedEpochs, LedgerCrashes, Losses, Misconfigurations, Recreations, Renewals, Resends,
     Restores, Retries, Revocations, Takeovers, WorkerCrashes,
 };
-use holdover_model::check::bounds::tells_holders_apart;
 use holdover_model::check::{Bounds, Budget, Consents};
 use holdover_model::design::Design;
+use holdover_model::design::guarantee::FencedFrom;
 
-/// The bounds for one design, in the order in which they are explored.
-///
-/// A design that is known to be broken is explored further: it is only through when something
-/// is found.
+/// The bounds for one design, in the order in which they are explored. They depend on what it
+/// claims, not on whether it is known to be broken: a safe design is looked at wherever a broken
+/// one with the same claims is.
 pub fn bounds(design: &Design) -> Vec<Bounds> {
     let one = |budgets| small(1, 2, budgets);
     let two = |budgets| small(2, 1, budgets);
@@ -48,6 +47,8 @@ pub fn bounds(design: &Design) -> Vec<Bounds> {
         // Whose consent covers what.
         Bounds { consents: Consents::Borrowed, ..one(&[]) },
         Bounds { consents: Consents::Shared, ..two(&[]) },
+        // Two workers that are busy with the same operation.
+        unconditional(small(1, 1, &[(Takeovers, 1), (Retries, 1)])),
         // Two that meet, and are tried again.
         two(&[(Retries, 1)]),
         two_resources(two(&[(Retries, 1)])),
@@ -57,11 +58,12 @@ pub fn bounds(design: &Design) -> Vec<Bounds> {
         two_resources(two(&[(Takeovers, 1)])),
         one(&[(Takeovers, 1), (Retries, 1)]),
     ];
-    if tells_holders_apart(design) {
-        bounds.push(one(&[(InventedEpochs, 1)]));
-    }
-    if !design.expect.is_empty() {
+    if design.guarantee.fenced_from == FencedFrom::FirstWrite {
+        // The successor has to write something else before the old holder does.
         bounds.push(two(&[(Takeovers, 1), (Retries, 1)]));
+    }
+    if design.guarantee.rejects_invented_epochs {
+        bounds.push(one(&[(InventedEpochs, 1)]));
     }
     bounds
 }

@@ -17,7 +17,8 @@ pub use bounds::bounds;
 pub struct Specimen {
     /// The name of the design.
     pub design: String,
-    /// The invariants that it is known to break; none for a safe design.
+    /// The invariants that it is known to break, first the one that the shortest run breaks;
+    /// none for a safe design.
     pub expected: Vec<InvariantId>,
     /// The invariant that broke first, `safe`, or `not-exhausted`.
     pub found: String,
@@ -38,10 +39,8 @@ impl Specimen {
             Some(invariant) => invariant.as_str(),
             None => verdict.verdict.as_str(),
         };
-        let agrees = match verdict.invariant() {
-            Some(invariant) => design.expect.contains(&invariant),
-            None => design.expect.is_empty() && verdict.verdict == Judgement::Safe,
-        };
+        let agrees = verdict.invariant() == design.expect.first().copied()
+            && verdict.verdict != Judgement::NotExhausted;
         Self {
             design: design.name.clone(),
             expected: design.expect.clone(),

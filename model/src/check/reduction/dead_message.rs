@@ -315,12 +315,7 @@ impl Lens<'_> {
     }
 
     /// Whether what the destination says to a message is settled: to hear it changes nothing.
-    pub(crate) fn is_answered_already(
-        &mut self,
-        state: &[u32],
-        letter: u32,
-        purse: Purse,
-    ) -> bool {
+    pub(crate) fn is_answered_already(&mut self, state: &[u32], letter: u32, purse: Purse) -> bool {
         let slot = receiver(letter);
         if !self.is_done_with(state[slot], letter) {
             return false;

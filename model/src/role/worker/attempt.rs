@@ -1,9 +1,10 @@
 //! What becomes of a job's tries: how they leave, and what is concluded from each answer and
 //! from none.
 
-use super::job::Stage;
+use super::job::{Job, Stage};
 use super::{Out, Worker};
 use crate::design::fence::EnforcedAt;
+use crate::design::identity::AnswersMatchedBy;
 use crate::design::recovery::{ConflictAfterUnknown, OnTimeout};
 use crate::envelope::Envelope;
 use crate::event::{Event, OperationStatus, Rejection};
@@ -43,6 +44,21 @@ impl Worker {
     pub(super) fn dispatch_again(&self, key: IntentHash, out: &mut Out) {
         if let Stage::InFlight(attempt_id) = self.jobs[&key].stage {
             self.dispatch(key, attempt_id, out);
+        }
+    }
+
+    /// The job that gets an answer of the destination to a try for this intent.
+    pub(super) fn addressee(&self, context: Context<'_>, asked_for: IntentHash) -> IntentHash {
+        let is_waiting =
+            |job: &&Job| matches!(job.stage, Stage::InFlight(_) | Stage::Reconciling(_));
+        match (context.design.identity.answers_matched_by, self.jobs.get(&asked_for)) {
+            (AnswersMatchedBy::RequestNumber, Some(asking)) => self
+                .jobs
+                .values()
+                .filter(is_waiting)
+                .find(|job| job.request_number == asking.request_number)
+                .map_or(asked_for, |job| job.intent.hash()),
+            _ => asked_for,
         }
     }
 

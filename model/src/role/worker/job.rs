@@ -115,13 +115,12 @@ impl Job {
     /// The resource was seen to be in this state.
     fn has_read(&mut self, context: Context<'_>, read: ResourceVersion) {
         let settings = context.design.destination;
-        let is_gone = self.intent.record().expected_version.is_some_and(|expected| {
-            match settings.version {
+        let is_gone =
+            self.intent.record().expected_version.is_some_and(|expected| match settings.version {
                 VersionCheck::IncarnationAndVersion => expected != read,
                 VersionCheck::VersionOnly => expected.version != read.version,
                 VersionCheck::None => false,
-            }
-        });
+            });
         self.is_state_gone = is_gone && settings.conditions == Conditions::Honoured;
     }
 
@@ -210,8 +209,9 @@ impl Worker {
                 let acquire = Message::Acquire { resource, at: context.now, insists };
                 out.send(Actor::Authority, acquire);
             }
-            Stage::Reading => out
-                .send(Actor::Destination, Message::Read { resource, intent_hash: Some(key) }),
+            Stage::Reading => {
+                out.send(Actor::Destination, Message::Read { resource, intent_hash: Some(key) })
+            }
             Stage::LookingUp => out.send(Actor::Ledger, Message::LookUp { intent_hash: key }),
             Stage::Claiming => self.claim(context, key, out),
             Stage::Marking(after) => out.send(

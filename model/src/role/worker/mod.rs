@@ -289,13 +289,16 @@ impl Role for Worker {
                 self.may_dispatch(context, intent_hash, &operation_id, attempt_id, out);
             }
             (Actor::Destination, Message::Applied { intent_hash, attempt_id, receipt }) => {
-                self.applied(context, intent_hash, attempt_id, receipt, out);
+                let key = self.addressee(context, intent_hash);
+                self.applied(context, key, attempt_id, receipt, out);
             }
             (Actor::Destination, Message::Rejected { intent_hash, attempt_id, reason, .. }) => {
-                self.rejected(context, intent_hash, attempt_id, reason, out);
+                let key = self.addressee(context, intent_hash);
+                self.rejected(context, key, attempt_id, reason, out);
             }
             (Actor::Destination, Message::Reconciled { intent_hash, attempt_id, receipt, .. }) => {
-                self.reconciled(context, intent_hash, attempt_id, receipt, out);
+                let key = self.addressee(context, intent_hash);
+                self.reconciled(context, key, attempt_id, receipt, out);
             }
             _ => {}
         }

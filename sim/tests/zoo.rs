@@ -1,0 +1,13 @@
+//! The zoo gates: every broken design is caught by what it is known for, every safe one is safe.
+
+use holdover::zoo::check_all;
+use holdover_model::design::NAMED;
+
+#[test]
+fn every_named_design_gets_the_answer_that_it_expects() {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let specimens = check_all(threads, &|_| ());
+    assert_eq!(specimens.len(), NAMED.len());
+    let differing: Vec<_> = specimens.iter().filter(|specimen| !specimen.agrees).collect();
+    assert!(differing.is_empty(), "{differing:#?}");
+}
