@@ -104,7 +104,7 @@ impl Lens<'_> {
                 Kind::State | Kind::Answered if self.space.is_agent(receiver(letter)) => {
                     commuting.agents_stay
                         && (self.facts(letter).kind == Kind::State
-                            || purse.left[Budget::Retries] == 0)
+                            || self.is_only_answer(state, purse, index))
                 }
                 Kind::Supervision => commuting.supervisor_stays && self.facts(letter).is_last,
                 Kind::ToLedger => {
@@ -126,7 +126,7 @@ impl Lens<'_> {
                 }
                 Kind::Fate(fate) => {
                     commuting.leases_stay
-                        && self.space.rules.ledger_is_sole
+                        && self.space.rules.jobs_are_apart
                         && self.is_only_fate(state, index, fate)
                         && self.is_independent(state, purse, index)
                 }
@@ -173,6 +173,21 @@ impl Lens<'_> {
                 self.signals(state, purse, slot, &is_retry, out);
             }
         }
+    }
+
+    /// Whether an agent will never hear anything else about its intent.
+    fn is_only_answer(&mut self, state: &[u32], purse: Purse, index: usize) -> bool {
+        if purse.left[Budget::Retries] > 0 {
+            return false;
+        }
+        let key = self.facts(state[index]).key;
+        let mut workers = self.space.agents()..self.space.supervisor;
+        // Workers answer when the ledger has closed the operation: they agree.
+        self.space.rules.ledger_is_sole
+            || workers.all(|slot| !self.has_job(state[slot], key))
+                && !self.any_other(state, index, |facts, _| {
+                    facts.key == key && matches!(facts.kind, Kind::Answered | Kind::Perform)
+                })
     }
 
     /// Whether no other worker has or can get anything to say to the ledger about the
@@ -276,8 +291,7 @@ impl Lens<'_> {
         let Some(reach) = self.reach_of(state[worker], letter, outcome.component) else {
             return false;
         };
-        // Without a single ledger, jobs are tied together by how ids are made up.
-        let is_apart = self.space.rules.ledger_is_sole && !self.can_be_joined(state, purse, index);
+        let is_apart = self.space.rules.jobs_are_apart && !self.can_be_joined(state, purse, index);
         match reach {
             Reach::Job => is_apart || self.is_sole_job(state, purse, worker),
             Reach::LosesLease => {
@@ -376,5 +390,146 @@ impl Lens<'_> {
                 .to_vec()
                 .iter()
                 .all(|sent| self.facts(*sent).kind == Kind::Denied)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{HashSet, VecDeque};
+    use std::hash::{BuildHasher, BuildHasherDefault, Hash};
+
+    use super::*;
+    use crate::check::bounds::Bounds;
+    use crate::check::intern::QuickHasher;
+    use crate::check::space::{Space, fingerprint};
+    use crate::check::system::System;
+    use crate::check::{Assumptions, Reductions};
+    use crate::design::Design;
+
+    fn hash(value: impl Hash) -> u64 {
+        BuildHasherDefault::<QuickHasher>::default().hash_one(value)
+    }
+
+    /// What a search has come across.
+    #[derive(Default)]
+    struct Seen {
+        states: usize,
+        /// All roles, the invariants' memory and the budgets, whatever is under way.
+        cores: HashSet<u64>,
+        /// The same, once every step that can be taken at once has been. A retry and a
+        /// suspicion are such steps, but may have come too late; so only where none is left.
+        settled_cores: HashSet<u64>,
+        /// What the destination keeps.
+        stores: HashSet<u64>,
+    }
+
+    fn explore(design: &Design, bounds: &Bounds, partial_order: bool) -> Seen {
+        let reductions = Reductions { partial_order, symmetry: false, dead_messages: true };
+        let space = Space::new(System::new(design, bounds), reductions, Assumptions::none());
+        assert!(space.reductions.dead_messages, "{} is not argued for", design.name);
+        let mut lens = Lens::new(&space);
+        let core = |state: &[u32]| {
+            let components: Vec<_> =
+                (0..space.slots()).map(|slot| space.components.value(state[slot])).collect();
+            hash((components, space.monitor_of(state), space.purse_of(state)))
+        };
+        let is_spent = |purse: Purse| {
+            [Budget::Retries, Budget::Takeovers].iter().all(|budget| purse.left[*budget] == 0)
+        };
+        let initial = lens.initial().unwrap();
+        let mut visited = HashSet::from([fingerprint(&initial)]);
+        let mut open = VecDeque::from([initial]);
+        let (mut successors, mut ahead) = (Successors::default(), Successors::default());
+        let mut seen = Seen::default();
+        while let Some(state) = open.pop_front() {
+            seen.states += 1;
+            seen.cores.insert(core(&state));
+            seen.stores.insert(hash(space.components.value(state[space.destination])));
+            let mut settled = Some(state.clone());
+            while let Some(state) = settled.take() {
+                ahead.clear();
+                lens.expand_at_once(&state, space.purse_of(&state), &mut ahead);
+                match ahead.iter().next() {
+                    None if is_spent(space.purse_of(&state)) => {
+                        seen.settled_cores.insert(core(&state));
+                    }
+                    None => {}
+                    Some((_, next)) => settled = next.map(<[u32]>::to_vec),
+                }
+            }
+            lens.expand(&state, &mut successors);
+            for (_, successor) in successors.iter() {
+                if let Some(successor) = successor
+                    && visited.insert(fingerprint(successor))
+                {
+                    open.push_back(successor.to_vec());
+                }
+            }
+        }
+        seen
+    }
+
+    /// Designs for which the arguments are made: the safe ones, and one broken one for each
+    /// setting in which they may differ.
+    const ARGUED: [&str; 7] = [
+        "push-before-ready",
+        "co-located-gate",
+        "highest-seen",
+        "adapter-check",
+        "run-and-millisecond",
+        "newest-wins",
+        "timeout-means-failed",
+    ];
+
+    #[test]
+    fn whatever_can_happen_happens_in_one_of_the_orders_that_are_left() {
+        let one = Bounds { operations: 1, ..Bounds::default() };
+        let two = Bounds { attempts_max: 1, ..Bounds::default() };
+        for bounds in [
+            one.clone().with(Budget::Takeovers, 1),
+            one.clone().with(Budget::Retries, 1),
+            one.clone().with(Budget::Expiries, 1),
+            one.with(Budget::AuthorityCrashes, 1),
+            two,
+        ] {
+            for name in ARGUED {
+                let design = Design::named(name).unwrap();
+                let (all, some) =
+                    (explore(&design, &bounds, false), explore(&design, &bounds, true));
+                assert!(some.states < all.states, "{name} within {bounds}: nothing is left out");
+                assert!(
+                    all.settled_cores.is_subset(&some.cores),
+                    "{name} within {bounds}: {} of {} are never reached",
+                    all.settled_cores.difference(&some.cores).count(),
+                    all.settled_cores.len(),
+                );
+            }
+        }
+    }
+
+    /// A crash makes a step that was put off one that is never taken. Roles may then have
+    /// got further than without the reduction, but what has become of the resource is the
+    /// same.
+    #[test]
+    fn the_same_can_become_of_the_resource() {
+        let one = Bounds { operations: 1, ..Bounds::default() };
+        let two = Bounds { attempts_max: 1, ..Bounds::default() };
+        for bounds in [
+            one.clone().with(Budget::WorkerCrashes, 1).with(Budget::Retries, 1),
+            one.clone().with(Budget::WorkerCrashes, 1).with(Budget::Takeovers, 1),
+            Bounds { attempts_max: 1, ..one }
+                .with(Budget::Retries, 1)
+                .with(Budget::Takeovers, 1),
+            two.clone().with(Budget::WorkerCrashes, 1),
+            two.with(Budget::Takeovers, 1),
+        ] {
+            for name in ARGUED {
+                let design = Design::named(name).unwrap();
+                let (all, some) =
+                    (explore(&design, &bounds, false), explore(&design, &bounds, true));
+                let missing = all.stores.difference(&some.stores).count();
+                assert_eq!(missing, 0, "{name} within {bounds}, of {}", all.stores.len());
+            }
+        }
     }
 }

@@ -189,7 +189,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
     }
     let mut bounds = arguments.bounds.bounds(&design)?;
     if arguments.deep {
-        bounds.extend(deep_portfolio());
+        let deep = deep_portfolio().into_iter().filter(|deep| !bounds.contains(deep));
+        bounds.extend(deep.collect::<Vec<_>>());
     }
     let threads = crate::threads(arguments.threads)?;
     if arguments.memory_mib == 0 {
