@@ -31,6 +31,16 @@ pub(super) struct Ownership {
     resources: BTreeMap<ResourceId, Seen>,
 }
 
+impl Seen {
+    /// Whatever has an effect under an epoch below the fence is stale, whoever had that epoch
+    /// and however it ended. Only the last one issued is what the next has to exceed.
+    fn forget_below_fence(&mut self) {
+        let last = self.issued.last_key_value().map(|(epoch, _)| *epoch);
+        self.issued.retain(|epoch, _| *epoch >= self.fenced_below || Some(*epoch) == last);
+        self.over.retain(|epoch| *epoch >= self.fenced_below);
+    }
+}
+
 impl Ownership {
     pub(super) fn new(guarantee: Guarantee) -> Self {
         Self { guarantee, resources: BTreeMap::new() }
@@ -44,6 +54,7 @@ impl Ownership {
         if self.guarantee.fenced_from == point {
             let seen = self.seen(resource);
             seen.fenced_below = seen.fenced_below.max(epoch);
+            seen.forget_below_fence();
         }
     }
 
@@ -117,7 +128,9 @@ impl Ownership {
                     LeaseEnd::TakenOver => false,
                 };
                 if is_claimed {
-                    self.seen(resource).over.insert(holder.epoch);
+                    let seen = self.seen(resource);
+                    seen.over.insert(holder.epoch);
+                    seen.forget_below_fence();
                 }
             }
             Event::EffectCommitted { receipt, .. } => return self.effect(receipt),
@@ -135,16 +148,6 @@ impl Ownership {
             operations: vec![operation_id.clone()],
             intents: vec![receipt.intent_hash],
         };
-        if seen.issued.get(&holder.epoch) != Some(&holder.worker) {
-            if !self.guarantee.rejects_invented_epochs {
-                // What was never issued says nothing of what was.
-                return Ok(());
-            }
-            let explanation = format!(
-                "{operation_id} changed {resource} under {holder}, which the authority never issued"
-            );
-            return violation(InvariantId::NoForgedEpoch, subject(), explanation);
-        }
         if holder.epoch < seen.fenced_below {
             let point = match claim {
                 FencedFrom::Grant => "was granted",
@@ -156,6 +159,16 @@ impl Ownership {
                 seen.fenced_below
             );
             return violation(InvariantId::NoStaleEffect, subject(), explanation);
+        }
+        if seen.issued.get(&holder.epoch) != Some(&holder.worker) {
+            if !self.guarantee.rejects_invented_epochs {
+                // What was never issued says nothing of what was.
+                return Ok(());
+            }
+            let explanation = format!(
+                "{operation_id} changed {resource} under {holder}, which the authority never issued"
+            );
+            return violation(InvariantId::NoForgedEpoch, subject(), explanation);
         }
         if seen.over.contains(&holder.epoch) {
             let explanation =

@@ -13,8 +13,11 @@ use crate::invariant::{InvariantId, Subject, Violation, violation};
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub(super) struct Recovery {
     guarantee: Guarantee,
-    /// Operations whose fate the destination has told since their latest try.
+    /// Operations whose fate the destination has told since their latest try, while that
+    /// is not recorded.
     reconciled: BTreeSet<OperationId>,
+    /// Operations whose fate is recorded.
+    settled: BTreeSet<OperationId>,
     /// Operations and intents that have had their effect.
     effects: BTreeMap<OperationId, IntentHash>,
     /// What counts as failed, for the ledger and for an agent.
@@ -27,6 +30,7 @@ impl Recovery {
         Self {
             guarantee,
             reconciled: BTreeSet::new(),
+            settled: BTreeSet::new(),
             effects: BTreeMap::new(),
             failed: BTreeSet::new(),
             given_up: BTreeSet::new(),
@@ -48,7 +52,9 @@ impl Recovery {
     fn judge(&mut self, event: &Event) -> Result<(), Box<Violation>> {
         match event {
             Event::Reconciled { operation_id, committed, .. } => {
-                self.reconciled.insert(operation_id.clone());
+                if !self.settled.contains(operation_id) {
+                    self.reconciled.insert(operation_id.clone());
+                }
                 if !committed && self.effects.contains_key(operation_id) {
                     let explanation =
                         format!("{operation_id} has had its effect, and the destination denies it");
@@ -113,16 +119,24 @@ impl Recovery {
             }
             _ => {}
         }
-        let explanation =
-            if from == Unknown && to != Blocked && !self.reconciled.contains(operation_id) {
-                format!("{operation_id} was unknown and became {} without a reconcile", to.as_str())
-            } else if matches!(to, FailedBeforeEffect | NeverSent)
-                && self.effects.contains_key(operation_id)
-            {
-                format!("{operation_id} has had its effect and counts as {}", to.as_str())
-            } else {
-                return Ok(());
-            };
+        if to.is_settled() {
+            self.settled.insert(operation_id.clone());
+        } else {
+            self.settled.remove(operation_id);
+        }
+        let was_reconciled = match to {
+            Dispatched | Unknown => self.reconciled.contains(operation_id),
+            _ => self.reconciled.remove(operation_id),
+        };
+        let explanation = if from == Unknown && to != Blocked && !was_reconciled {
+            format!("{operation_id} was unknown and became {} without a reconcile", to.as_str())
+        } else if matches!(to, FailedBeforeEffect | NeverSent)
+            && self.effects.contains_key(operation_id)
+        {
+            format!("{operation_id} has had its effect and counts as {}", to.as_str())
+        } else {
+            return Ok(());
+        };
         violation(InvariantId::UnknownStaysUnknown, of(operation_id), explanation)
     }
 }

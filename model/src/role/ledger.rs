@@ -26,8 +26,8 @@ pub struct Entry {
     pub intent: SealedIntent,
     /// The consent that came with it.
     pub consent: Consent,
-    /// The number of the request with which it came.
-    pub request_number: u32,
+    /// The number of the request with which it came, where a consent is bound to that.
+    pub request_number: Option<u32>,
     /// Where the operation is in its life.
     pub status: OperationStatus,
     /// The latest try; `AttemptId(0)` before the first.
@@ -56,7 +56,7 @@ struct Proposal {
     intent: SealedIntent,
     operation_id: Option<OperationId>,
     consent: Consent,
-    request_number: u32,
+    request_number: Option<u32>,
 }
 
 /// The ledger's state.
@@ -264,7 +264,7 @@ impl Ledger {
         let consent = &entry.consent;
         let is_bound = match settings.bound_to {
             BoundTo::IntentHash => consent.intent_hash == entry.intent.hash(),
-            BoundTo::RequestId => consent.request_number == entry.request_number,
+            BoundTo::RequestId => Some(consent.request_number) == entry.request_number,
             BoundTo::Nothing => true,
         };
         let is_unused =
@@ -422,6 +422,8 @@ impl Role for Ledger {
                 Message::Claim { intent, proposal, consent, request_number },
             ) => {
                 let operation_id = proposal;
+                let request_number = (context.design.approval.bound_to == BoundTo::RequestId)
+                    .then_some(request_number);
                 let claim = Proposal { intent, operation_id, consent, request_number };
                 self.claim(context, worker, claim, out);
             }

@@ -517,9 +517,7 @@ mod tests {
         for bounds in [
             one.clone().with(Budget::WorkerCrashes, 1).with(Budget::Retries, 1),
             one.clone().with(Budget::WorkerCrashes, 1).with(Budget::Takeovers, 1),
-            Bounds { attempts_max: 1, ..one }
-                .with(Budget::Retries, 1)
-                .with(Budget::Takeovers, 1),
+            Bounds { attempts_max: 1, ..one }.with(Budget::Retries, 1).with(Budget::Takeovers, 1),
             two.clone().with(Budget::WorkerCrashes, 1),
             two.with(Budget::Takeovers, 1),
         ] {

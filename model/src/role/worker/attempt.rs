@@ -87,7 +87,7 @@ impl Worker {
         out: &mut Out,
     ) {
         let Some(job) = self.jobs.get_mut(&key) else { return };
-        job.refusal = None;
+        job.has_conflicted = false;
         if job.holder.is_none() {
             self.never_left(context, key, attempt_id, out);
         } else if context.design.fence.enforced_at == EnforcedAt::Adapter {
@@ -141,7 +141,7 @@ impl Worker {
         if job.stage != Stage::InFlight(attempt_id) {
             return;
         }
-        job.refusal = Some(reason);
+        job.has_conflicted = reason == Rejection::VersionConflict;
         let status = match reason {
             Rejection::StaleEpoch
             | Rejection::UnknownEpoch

@@ -7,7 +7,7 @@ use crate::design::Design;
 use crate::design::destination::{Conditions, VersionCheck};
 use crate::design::identity::{AllocatedBy, Claimed, Ingredients};
 use crate::design::recovery::{OnTimeout, ReconcileBy, Resend, StoredOutcome};
-use crate::event::{Event, OperationStatus, Rejection};
+use crate::event::{Event, OperationStatus};
 use crate::identity::{AgentId, AttemptId, CallId, OperationId};
 use crate::intent::{IntentHash, Payload, PayloadHash, SealedIntent};
 use crate::lease::{Holder, Timestamp};
@@ -67,8 +67,8 @@ pub(in crate::role) struct Job {
     pub(super) tries: u32,
     /// Evidence of the effect, while it is being settled.
     pub(super) receipt: Option<Receipt>,
-    /// Why the latest try was refused.
-    pub(super) refusal: Option<Rejection>,
+    /// Whether the latest try was refused because of the state the resource is in.
+    pub(super) has_conflicted: bool,
 }
 
 /// Whether one entry of the ledger counts all tries of an intent.
@@ -104,7 +104,7 @@ impl Job {
             operation_id: None,
             tries: 0,
             receipt: None,
-            refusal: None,
+            has_conflicted: false,
         }
     }
 
@@ -126,7 +126,7 @@ impl Job {
 
     /// Whether the state that was approved for replacement is known to be gone.
     fn is_outdated(&self) -> bool {
-        self.is_state_gone || self.refusal == Some(Rejection::VersionConflict)
+        self.is_state_gone || self.has_conflicted
     }
 }
 
@@ -411,7 +411,7 @@ impl Worker {
             // The ledger has forgotten the operation: as if nothing had been tried.
             Stage::Marking(_) | Stage::Settling(..) | Stage::Closing(_) => {
                 let is_given_up = self.attempts_max.is_some_and(|max| job.tries >= max);
-                if job.refusal == Some(Rejection::VersionConflict) || is_given_up {
+                if job.has_conflicted || is_given_up {
                     return self.finish(context, key, Answer::Failed, out);
                 }
                 job.operation_id = None;
