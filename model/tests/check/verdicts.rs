@@ -52,7 +52,7 @@ fn a_check_in_the_adapter_lets_a_stale_write_through() {
 #[test]
 fn ids_from_the_clock_name_two_intents() {
     let bounds = Bounds { is_conditional: false, ..Bounds::default() };
-    assert_breaks("run-and-millisecond", bounds, InvariantId::OneIntentPerOperation, 15);
+    assert_breaks("run-and-millisecond", bounds, InvariantId::OneIntentPerOperation, 17);
 }
 
 #[test]

@@ -171,3 +171,17 @@ fn without_a_fence_a_suspicion_passes_nothing_on() {
     cluster.flow();
     assert_eq!(cluster.outcome(1), Some(Outcome::Committed), "A was only slow");
 }
+
+/// What is refused has to be let go of, or the job asks about it for ever.
+#[test]
+fn a_job_whose_lease_is_not_current_goes_on_under_the_newer_one() {
+    let mut cluster = Cluster::new("adapter-check", vec![task("one", "routing-rule")]);
+    cluster.begin(1);
+    let question = cluster.flow_except(is("confirm"));
+    let acquire = Message::Acquire { resource: rule(), at: cluster.now, insists: false };
+    cluster.deliver(worker("A"), &Actor::Authority, acquire);
+    cluster.flow();
+    cluster.release(question);
+    cluster.flow();
+    assert_eq!(cluster.outcome(1), Some(Outcome::Committed));
+}

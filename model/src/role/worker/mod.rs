@@ -214,6 +214,9 @@ impl Worker {
             if is_current {
                 self.enter(context, key, Stage::InFlight(attempt_id), out);
             } else {
+                if let Some(job) = self.jobs.get_mut(&key) {
+                    job.holder = None;
+                }
                 self.never_left(context, key, attempt_id, out);
             }
         }
