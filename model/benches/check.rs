@@ -1,7 +1,8 @@
 //! The search beside `stateright`'s breadth-first checker, on the same transition system.
 //!
-//! `cargo bench -p holdover-model --bench check`; with `-- --full` also the bound with two
-//! tries, without which the reductions cannot be seen at work (some 25 million states).
+//! `cargo bench -p holdover-model --bench check`. First a bound that stateright can finish in
+//! seconds; then one that is large enough to see what a second thread is worth (some 20
+//! million states), and what the reductions leave of it.
 
 #[path = "../tests/check/plain.rs"]
 mod plain;
@@ -38,31 +39,27 @@ fn report(name: &str, threads: usize, states: u64, seconds: f64, bytes: Option<f
 fn main() {
     let design = Design::named("push-before-ready").expect("it comes with the crate");
     let two = Bounds::default().with(Budget::Takeovers, 1);
-    let bounds = Bounds { attempts_max: 1, ..two.clone() };
-    println!("{bounds}; no reductions");
-    let rates = [1, 2].map(|threads| {
-        let own = search(&design, &bounds, threads, Reductions::none());
-        let bytes = own.peak_memory_mib() * f64::from(1 << 20);
-        let own = report("holdover", threads, own.unique_states(), own.seconds(), Some(bytes));
+    let one = Bounds { attempts_max: 1, ..two.clone() };
+    println!("{one}; no reductions");
+    for threads in [1, 2] {
+        let own = own(&design, &one, threads, Reductions::none());
         let began = Instant::now();
-        let other = Plain::new(&design, &bounds).checker().threads(threads).spawn_bfs().join();
+        let other = Plain::new(&design, &one).checker().threads(threads).spawn_bfs().join();
         let states = other.unique_state_count() as u64;
         let other = report("stateright", threads, states, began.elapsed().as_secs_f64(), None);
         println!("{:<24} {:.1} times", "", own / other);
-        own
-    });
-    println!("two threads: {:.2} times one", rates[1] / rates[0]);
-
-    if !std::env::args().any(|argument| argument == "--full") {
-        return;
     }
-    println!("{two}");
-    let all = [Reductions::none(), Reductions::all()].map(|reductions| {
-        let verdict = search(&design, &two, 2, reductions);
-        let name = if reductions == Reductions::none() { "no reductions" } else { "reductions" };
-        let bytes = verdict.peak_memory_mib() * f64::from(1 << 20);
-        report(name, 2, verdict.unique_states(), verdict.seconds(), Some(bytes));
-        verdict.unique_states()
-    });
-    println!("reductions leave one state in {}", all[0] / all[1]);
+
+    println!("{two}; no reductions");
+    let rates = [1, 2].map(|threads| own(&design, &two, threads, Reductions::none()));
+    println!("{:<24} two threads {:.2} times one", "", rates[1] / rates[0]);
+    println!("{two}; reductions");
+    own(&design, &two, 2, Reductions::all());
+}
+
+/// The rate of our own search.
+fn own(design: &Design, bounds: &Bounds, threads: usize, reductions: Reductions) -> f64 {
+    let verdict = search(design, bounds, threads, reductions);
+    let bytes = verdict.peak_memory_mib() * f64::from(1 << 20);
+    report("holdover", threads, verdict.unique_states(), verdict.seconds(), Some(bytes))
 }

@@ -16,7 +16,8 @@
 //!   is in the message.
 //! * *An agent begins*, if the clock cannot go on any more: only the clock could make a
 //!   later beginning differ.
-//! * *An answer reaches an agent* that cannot ask again.
+//! * *An answer reaches an agent* that cannot ask again, if no other answer can come, or
+//!   all answers follow from the one entry of the ledger.
 //! * *The supervisor hears what a suspect holds*, and *the authority hears whose lease to
 //!   pass on*: the supervisor has no state, and the authority compares the epoch. So a
 //!   takeover that succeeds would have come out the same if the question before it had
@@ -27,11 +28,22 @@
 //!   the budget can come up. It adds a request under way; an answer to an earlier one
 //!   counts as before.
 //! * *A request reaches the ledger*, if nobody else has anything to say to it about that
-//!   intent, now or later: the ledger treats intents separately.
-//! * *The ledger's word reaches a worker*, if it is the only one under way for its job and
-//!   leads to a stage that has nothing to do with the lease; or if the worker will never
-//!   have another job, and its lease cannot change before or is only asked to be there.
-//! * *The only state that can be under way reaches such a worker*, or *its lease* does.
+//!   intent, now or later: the ledger treats intents separately. Or if the ledger will say
+//!   the same for ever, because the operation is closed.
+//! * *A question reaches the destination* to which the answer is settled: the operation has
+//!   had its effect, or the try is closed. *A worker's question for a resource's state*, if
+//!   the answer is, now and for ever, that the state to be replaced is gone.
+//! * *The ledger's word reaches a worker*, or *the state that it asked for*, if it is the
+//!   only one that can be under way for its job. A job has its own lease, so the step
+//!   depends on nothing else and touches nothing else, with the exceptions that
+//!   [`Reach`] names: where it looks for a lease, or ends, the worker's lease must not be
+//!   able to change before, and no job to come.
+//! * *A fate reaches a worker* that waits for it, if the destination can say nothing else
+//!   about that intent to it. The try could also time out, before the fate comes. But a
+//!   timeout commutes with what the destination does, and was possible before that; so it is
+//!   looked at where the destination has not acted yet. (Therefore a *mutation* is never
+//!   delivered at once, even if the answer to it is settled.)
+//! * *A lease reaches a worker* with its only job, if no other lease or job can come to it.
 //! * *The destination's word about its fence reaches the authority*, if time cannot pass:
 //!   all that was possible before is possible after, and only more is claimed.
 //! * *A refused worker asks again* for a lease: it adds a request under way.

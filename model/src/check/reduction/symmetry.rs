@@ -10,6 +10,10 @@
 //! and must be the exchange of the step. A design for which it is not (say, one whose
 //! operation ids are computed from intent hashes) is searched without this reduction.
 //!
+//! **Why not workers.** Every agent asks the workers in the same order, so the first step
+//! already tells them apart, and no state has a counterpart that is reached with the
+//! workers exchanged.
+//!
 //! **How.** States are exchanged in their serialised form, where a name is a run of bytes
 //! and its counterpart has the same length. So this file knows nothing of what the roles
 //! keep, and a field added to a role is exchanged along with the others.

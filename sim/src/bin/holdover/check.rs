@@ -47,7 +47,7 @@ pub(crate) struct Arguments {
     /// Restrict behaviour; what needs more than this is not seen.
     #[arg(long, value_name = "NAME")]
     assume: Vec<Assumption>,
-    /// After the portfolio, explore bounds in which many faults meet: takes long, and memory.
+    /// After the portfolio, explore bounds in which many faults meet, also where that takes long.
     #[arg(long)]
     deep: bool,
     #[command(flatten)]
