@@ -81,7 +81,7 @@ impl File {
         match &self.0 {
             Handle::Real(file) => file.set_len(size),
             Handle::Simulated { file, .. } => {
-                watched(|core, host| core.admit_change(host)).unwrap_or(Ok(()))?;
+                watched(context::Core::admit_change).unwrap_or(Ok(()))?;
                 file.set_len(size)
             }
         }
@@ -149,7 +149,7 @@ fn watched<R>(f: impl FnOnce(&mut context::Core, usize) -> R) -> Option<R> {
 }
 
 fn sync(path: impl FnOnce() -> PathBuf, sync: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-    watched(|core, host| core.admit_change(host)).unwrap_or(Ok(()))?;
+    watched(context::Core::admit_change).unwrap_or(Ok(()))?;
     sync()?;
     watched(|core, host| core.synced(host, &path()));
     Ok(())

@@ -104,7 +104,7 @@ fn of_a_torn_write_the_first_bytes_survive() {
             append_durably("/log", "synced").unwrap();
             append("/other", "lost").unwrap();
             append("/log", "1234").unwrap();
-            std::future::pending().await
+            std::future::pending::<()>().await;
         });
         scene.at(100, tear(kept_bytes)).run().says(&[(200, found)]);
     }
@@ -120,7 +120,7 @@ fn a_write_that_was_synced_or_never_had_a_name_is_not_torn() {
         append("/log", "earlier").unwrap();
         append_durably("/log", ", synced").unwrap();
         append("/nameless", "1234").unwrap();
-        std::future::pending().await
+        std::future::pending::<()>().await;
     });
     scene.at(100, tear(99)).run().says(&[(200, "earlier, synced"), (200, "NotFound")]);
 }
@@ -339,8 +339,8 @@ fn healing_ends_every_disk_fault() {
             }
         })
         .at(250, fault.clone());
-        scene.world.heal_at(Duration::from_millis(2_000));
-        let _ = scene.world.run_until(Duration::from_millis(3_000));
+        scene.world.heal_at(Duration::from_secs(2));
+        let _ = scene.world.run_until(Duration::from_secs(3));
         let entries = scene.diary.0.borrow();
         assert!(entries.iter().all(|entry| !(301..2_000).contains(&entry.0)), "{fault}");
         assert!(entries.iter().filter(|entry| entry.0 >= 2_000).count() >= 9, "{fault}");
