@@ -92,10 +92,10 @@ fn the_sweep_reaches_the_moments_that_matter() {
     missing.remove(&EventKind::IdentityCollision);
     // The world does not have others change resources yet.
     missing.remove(&EventKind::ResourceRecreated);
-    for seed in 0..200 {
+    for seed in 0..800 {
         for record in sweep.run_seed(holdover::random::Seed(seed)).records {
             missing.remove(&record.event.kind());
         }
     }
-    assert!(missing.is_empty(), "never seen in 200 seeds: {missing:?}");
+    assert!(missing.is_empty(), "never seen in 800 seeds: {missing:?}");
 }
