@@ -1,7 +1,7 @@
 //! A log of entries that survives crashes: append-only, checksummed, synced.
 //!
 //! Before each entry stands a header: the entry's length, its CRC-32, and the CRC-32 of these
-//! two. Both checksums start from the entry before, so an entry that is missing in the middle
+//! two. Both checksums start from the header before, so an entry that is missing in the middle
 //! is noticed as well as one that was altered. The header has a checksum of its own because
 //! a damaged length would otherwise look like an entry that was cut short.
 //!
@@ -35,7 +35,7 @@ pub(super) enum LogError {
 pub(super) struct Log {
     path: PathBuf,
     file: File,
-    /// The checksum of the last entry.
+    /// The checksum of the last header, which depends on all before it.
     chain: u32,
 }
 
@@ -94,7 +94,7 @@ impl Log {
         self.file
             .write_all(&[&header, entry].concat())
             .map_err(|error| self.failed("write to it", error))?;
-        self.chain = checksum(self.chain, entry);
+        self.chain = checksum(self.chain, &header[..8]);
         Ok(())
     }
 
@@ -172,7 +172,7 @@ fn recover(bytes: &[u8]) -> Result<Recovered, Damage> {
         }
         recovered.entries.push(Entry { offset, bytes: entry.to_vec() });
         recovered.length += HEADER + entry.len();
-        recovered.chain = found;
+        recovered.chain = check;
     }
     Ok(recovered)
 }
