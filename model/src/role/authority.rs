@@ -350,7 +350,8 @@ impl Authority {
     }
 
     fn restored(&mut self, context: Context<'_>, times: u32, out: &mut Out) {
-        if context.design.authority.restore == Restore::AsIs {
+        let is_known = times <= self.incarnation;
+        if context.design.authority.restore == Restore::AsIs || is_known {
             return;
         }
         self.incarnation = times;

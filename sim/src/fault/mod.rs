@@ -4,12 +4,14 @@
 //! behaviour, so a plan can be generated, shrunk, saved and replayed; the world gives them
 //! their meaning.
 
+mod disk;
 mod trigger;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use disk::DiskFault;
 pub use trigger::Trigger;
 
 /// One thing that goes wrong. Hosts are named; times are in simulated microseconds.
@@ -86,6 +88,8 @@ pub enum Fault {
         /// For how long.
         for_us: u64,
     },
+    /// Something is wrong with a disk.
+    Disk(DiskFault),
 }
 
 /// A fault and the moment at which it strikes, once.
@@ -108,12 +112,14 @@ impl Fault {
             | Self::LoseRequest { from, to }
             | Self::LoseResponse { from, to }
             | Self::Delay { from, to, .. } => vec![from, to],
+            Self::Disk(fault) => vec![fault.host()],
         }
     }
 
     /// How long it lasts; `None` for what happens once and is over, or waits for its packet.
     pub fn lasts_us(&self) -> Option<u64> {
         match *self {
+            Self::Disk(ref fault) => Some(fault.lasts_us()),
             Self::Freeze { for_us, .. }
             | Self::Crash { restart_after_us: for_us, .. }
             | Self::Partition { for_us, .. }
@@ -142,6 +148,7 @@ impl fmt::Display for Fault {
             Self::Delay { from, to, extra_us, for_us } => {
                 write!(f, "delay {from} -> {to} by {extra_us} us for {for_us} us")
             }
+            Self::Disk(fault) => fault.fmt(f),
         }
     }
 }

@@ -12,7 +12,7 @@ use holdover_model::event::EventKind;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::fault::{Fault, PlannedFault, Trigger};
+use crate::fault::{DiskFault, Fault, PlannedFault, Trigger};
 use crate::plan::{Plan, PlannedTask};
 use crate::random::{Seed, between, choose};
 use crate::stack::{AGENTS, Effect, SERVICES, Timing, WORKERS};
@@ -40,6 +40,14 @@ pub struct Profile {
     pub fault_us_min: u64,
     /// The longest time that a fault lasts.
     pub fault_us_max: u64,
+    /// The most bytes that survive of a torn write.
+    pub torn_bytes_max: u64,
+    /// The most bytes that are left on a disk that fills up.
+    pub free_bytes_max: u64,
+    /// By how much a slow disk slows a call down, at most.
+    pub disk_us_max: u64,
+    /// How old the backup of a restore is, at most.
+    pub backup_age_us_max: u64,
     /// The smallest latency of any link.
     pub latency_us_min: u64,
     /// The largest latency of any link.
@@ -60,6 +68,10 @@ impl Default for Profile {
             fault_within_us: 1_200_000,
             fault_us_min: 20_000,
             fault_us_max: 1_800_000,
+            torn_bytes_max: 256,
+            free_bytes_max: 1_024,
+            disk_us_max: 64_000,
+            backup_age_us_max: 1_000_000,
             latency_us_min: 200,
             latency_us_max: 12_000,
             timing: Timing::default(),
@@ -102,9 +114,11 @@ enum Family {
     LoseRequest,
     LoseResponse,
     Delay,
+    Disk,
+    Restore,
 }
 
-const FAMILIES: [Family; 7] = [
+const FAMILIES: [Family; 9] = [
     Family::Freeze,
     Family::Crash,
     Family::Partition,
@@ -112,7 +126,12 @@ const FAMILIES: [Family; 7] = [
     Family::LoseRequest,
     Family::LoseResponse,
     Family::Delay,
+    Family::Disk,
+    Family::Restore,
 ];
+
+/// Who keeps what it must not lose.
+const DURABLE: [&str; 5] = ["authority", "ledger", "destination", "agent-1", "agent-2"];
 
 /// Who opens a connection to whom.
 const CONVERSATIONS: [(&str, &str); 10] = [
@@ -129,7 +148,7 @@ const CONVERSATIONS: [(&str, &str); 10] = [
 ];
 
 /// The moments that the protocol turns on, and who reaches them.
-const POINTS: [(&str, &str); 17] = [
+const POINTS: [(&str, &str); 24] = [
     ("destination", "before-effect"),
     ("worker-A", "before-apply"),
     ("worker-B", "before-apply"),
@@ -147,6 +166,13 @@ const POINTS: [(&str, &str); 17] = [
     ("ledger", "before-entry"),
     ("ledger", "before-may-dispatch"),
     ("supervisor", "before-take-over"),
+    ("authority", "before-sync"),
+    ("ledger", "before-sync"),
+    ("destination", "before-sync"),
+    ("authority", "after-sync"),
+    ("destination", "after-sync"),
+    ("authority", "before-late-records"),
+    ("destination", "before-late-records"),
 ];
 
 /// Events after which something going wrong is interesting.
@@ -166,7 +192,13 @@ impl Plan {
     pub fn generate(seed: Seed, design: &Design, profile: &Profile) -> Self {
         let mut draw = Draw { rng: seed.stream("plan"), profile };
         let (link, tasks) = (draw.link(), draw.tasks());
-        let faults = Draw { rng: seed.stream("faults"), profile }.faults();
+        // Other stores lose evidence that was given, and a store for ownership and value is one.
+        let can_be_restored = !design.fence.is_co_located();
+        let families: Vec<_> = FAMILIES
+            .into_iter()
+            .filter(|family| *family != Family::Restore || can_be_restored)
+            .collect();
+        let faults = Draw { rng: seed.stream("faults"), profile }.faults(&families);
         Self {
             seed,
             heal_at_us: profile.fault_within_us + profile.fault_us_max,
@@ -231,14 +263,14 @@ impl Draw<'_> {
         tasks
     }
 
-    fn faults(&mut self) -> Vec<PlannedFault> {
+    fn faults(&mut self, all: &[Family]) -> Vec<PlannedFault> {
         let Profile { faults_min, faults_max, control_one_in, .. } = *self.profile;
         if self.between(1, control_one_in.max(1)) == 1 {
             return Vec::new();
         }
-        let mut families: Vec<_> = FAMILIES.into_iter().filter(|_| self.is_heads()).collect();
+        let mut families: Vec<_> = all.iter().copied().filter(|_| self.is_heads()).collect();
         if families.is_empty() {
-            families.push(self.pick(&FAMILIES));
+            families.push(self.pick(all));
         }
         let count = self.between(faults_min, faults_max);
         (0..count)
@@ -258,6 +290,7 @@ impl Draw<'_> {
             // A lost packet is the one that the trigger has caught.
             Family::LoseRequest => self.before_packet(&from, &to),
             Family::LoseResponse => self.before_packet(&to, &from),
+            Family::Disk => return self.disk(for_us, (&from, &to)),
             _ => self.trigger(&from, &to),
         };
         let fault = match family {
@@ -274,8 +307,36 @@ impl Draw<'_> {
                 let extra_us = self.between_log(fault_us_min, fault_us_max / 2);
                 Fault::Delay { from, to, extra_us, for_us }
             }
+            Family::Restore => Fault::Disk(DiskFault::Restore {
+                host: "authority".into(),
+                age_us: self.between_log(1_000, self.profile.backup_age_us_max),
+                restart_after_us: for_us,
+            }),
+            Family::Disk => unreachable!("it has returned above, with a trigger of its own"),
         };
         PlannedFault { trigger, fault }
+    }
+
+    fn disk(&mut self, for_us: u64, (from, to): (&str, &str)) -> PlannedFault {
+        let Profile { torn_bytes_max, free_bytes_max, disk_us_max, .. } = *self.profile;
+        let host = self.pick(&DURABLE).to_owned();
+        // Half of them strike between a write and its sync; without that, nothing is torn.
+        let trigger = if self.is_heads() {
+            let nth = self.between_log(1, 16);
+            Trigger::Point { host: host.clone(), name: "before-sync".into(), nth }
+        } else {
+            self.trigger(from, to)
+        };
+        let fault = match self.between(0, 3) {
+            0 => {
+                let kept_bytes = self.between_log(1, torn_bytes_max);
+                DiskFault::Tear { host, kept_bytes, restart_after_us: for_us }
+            }
+            1 => DiskFault::Fail { host, for_us },
+            2 => DiskFault::Slow { host, by_us: self.between_log(1_000, disk_us_max), for_us },
+            _ => DiskFault::Fill { host, free_bytes: self.between_log(1, free_bytes_max), for_us },
+        };
+        PlannedFault { trigger, fault: Fault::Disk(fault) }
     }
 
     fn before_packet(&mut self, from: &str, to: &str) -> Trigger {
@@ -327,6 +388,22 @@ mod tests {
     fn one_seed_in_eight_is_a_control() {
         let controls = plans().filter(|plan| plan.faults.is_empty()).count();
         assert!((200..300).contains(&controls), "{controls} of 2000");
+    }
+
+    #[test]
+    fn only_an_authority_with_a_store_of_its_own_is_restored() {
+        let restored = |design: &str| {
+            let design = Design::named(design).unwrap();
+            (0..500)
+                .flat_map(|seed| Plan::generate(Seed(seed), &design, &Profile::default()).faults)
+                .filter_map(|planned| match planned.fault {
+                    Fault::Disk(DiskFault::Restore { host, .. }) => Some(host),
+                    _ => None,
+                })
+                .collect::<std::collections::BTreeSet<_>>()
+        };
+        assert_eq!(Vec::from_iter(restored("push-before-ready")), ["authority"]);
+        assert!(restored("co-located-gate").is_empty());
     }
 
     #[test]

@@ -5,13 +5,14 @@
 //! on their disks. The code here is ordinary asynchronous Rust; that it runs in a simulation
 //! shows only in its imports.
 //!
-//! * [`host`]: runs one role. `peers`, `wire`, `store`, `detector`: what a host has.
+//! * [`host`]: runs one role. `peers`, `wire`, `store`, `log`, `detector`: what a host has.
 //! * [`Effect`]: what the agents want. [`Timing`]: how long everybody waits.
 //! * [`run`]: one plan, from the first request until everything has settled.
 
 mod catalogue;
 mod detector;
 mod host;
+mod log;
 mod peers;
 mod run;
 mod store;

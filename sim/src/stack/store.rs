@@ -1,69 +1,72 @@
-//! What a role keeps: an append-only log on the host's disk.
+//! What a role keeps: its records in a log on the host's disk.
 //!
-//! One entry per step, length-delimited, synced before anything of that step is visible to
-//! others. An entry that a crash cut short was never visible and is dropped.
+//! One entry per step, synced before anything of that step is visible to others. An entry that
+//! a crash cut short was never visible and is dropped; a log that is damaged is refused. See
+//! `log` for how the two are told apart.
 
-use std::io::{self, Read, Write};
+use std::marker::PhantomData;
+use std::path::Path;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::fs::{File, OpenOptions, sync_dir};
+use super::log::{Log, LogError};
+use crate::point;
 
-const PATH: &str = "/role.log";
-
-/// A role's log.
-pub(super) struct Store {
-    file: File,
+/// A role's records.
+pub(super) struct Store<R> {
+    log: Log,
+    records: PhantomData<R>,
 }
 
-impl Store {
-    /// Opens the log, or begins one, and gives its records in the order in which they were
+impl<R: Serialize + DeserializeOwned> Store<R> {
+    /// Opens the store, or begins one, and gives its records in the order in which they were
     /// kept.
-    pub(super) fn open<R: DeserializeOwned>() -> io::Result<(Self, Vec<R>)> {
-        let mut file = OpenOptions::new().read(true).append(true).create(true).open(PATH)?;
-        file.sync_all()?;
-        sync_dir("/")?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        Ok((Self { file }, entries(&bytes)?))
+    pub(super) fn open(path: &Path) -> Result<(Self, Vec<R>), LogError> {
+        let (log, entries) = Log::open(path)?;
+        let mut records = Vec::new();
+        for entry in entries {
+            records.extend(postcard::from_bytes::<Vec<R>>(&entry.bytes).map_err(|error| {
+                Log::strange(path, entry.offset, "an entry of records", error.to_string())
+            })?);
+        }
+        Ok((Self { log, records: PhantomData }, records))
     }
 
     /// Keeps the records of one step: they are durable when this returns.
-    pub(super) fn keep<R: Serialize>(&mut self, records: &[R]) -> io::Result<()> {
-        let entry = postcard::to_stdvec(records).map_err(io::Error::other)?;
-        let length = u32::try_from(entry.len()).map_err(io::Error::other)?;
-        self.file.write_all(&[&length.to_le_bytes()[..], &entry].concat())?;
-        self.file.sync_all()
+    ///
+    /// After an error the store has to be opened anew.
+    pub(super) async fn keep(&mut self, records: &[R]) -> Result<(), LogError> {
+        let entry = postcard::to_stdvec(records).expect("records are plain data");
+        self.log.write(&entry)?;
+        point("before-sync").await;
+        self.log.sync()
     }
-}
-
-fn entries<R: DeserializeOwned>(mut bytes: &[u8]) -> io::Result<Vec<R>> {
-    let mut records = Vec::new();
-    while let Some((length, rest)) = bytes.split_first_chunk::<4>() {
-        let length = u32::from_le_bytes(*length) as usize;
-        let Some((entry, rest)) = rest.split_at_checked(length) else { break };
-        records.extend(postcard::from_bytes::<Vec<R>>(entry).map_err(io::Error::other)?);
-        bytes = rest;
-    }
-    Ok(records)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn entry(records: &[u32]) -> Vec<u8> {
-        let body = postcard::to_stdvec(records).unwrap();
-        [&u32::try_from(body.len()).unwrap().to_le_bytes()[..], &body].concat()
+    #[tokio::test(flavor = "current_thread")]
+    async fn records_are_kept_on_a_real_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("role.log");
+        for (already, new) in [(vec![], vec![1, 2]), (vec![1, 2], vec![3])] {
+            let (mut store, records) = Store::<u32>::open(&path).unwrap();
+            assert_eq!(records, already);
+            store.keep(&new).await.unwrap();
+        }
+        assert_eq!(Store::<u32>::open(&path).unwrap().1, [1, 2, 3]);
     }
 
-    #[test]
-    fn an_entry_that_was_cut_short_is_dropped() {
-        let whole = [entry(&[1, 2]), entry(&[3])].concat();
-        assert_eq!(entries::<u32>(&whole).unwrap(), [1, 2, 3]);
-        for length in entry(&[1, 2]).len()..whole.len() {
-            assert_eq!(entries::<u32>(&whole[..length]).unwrap(), [1, 2]);
-        }
+    #[tokio::test(flavor = "current_thread")]
+    async fn records_of_another_kind_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("role.log");
+        let (mut store, _) = Store::<u8>::open(&path).unwrap();
+        store.keep(&[7]).await.unwrap();
+        let error = Store::<String>::open(&path).err().unwrap();
+        assert!(error.to_string().contains("role.log: damaged at byte 0: expected an entry"));
     }
 }

@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Once;
 
-use super::engine::Core;
+pub(crate) use super::engine::Core;
 
 thread_local! {
     static CURRENT: RefCell<Option<(Rc<RefCell<Core>>, usize)>> = const { RefCell::new(None) };

@@ -30,8 +30,14 @@ impl Core {
         let fired = FiredFault { at_ns: self.now_ns, plan_index, fault: fault.clone() };
         self.digest.fault(&fired);
         self.fired.push(fired);
-        let took_hold = self.begin(&fault);
-        if let (true, Some(lasts_us)) = (took_hold, fault.lasts_us()) {
+        if self.begin(&fault) {
+            self.holds(fault);
+        }
+    }
+
+    /// A fault that has taken hold ends in its time.
+    pub(super) fn holds(&mut self, fault: Fault) {
+        if let Some(lasts_us) = fault.lasts_us() {
             let id = self.next_active;
             self.next_active += 1;
             let ends_ns = self.now_ns.saturating_add(lasts_us.saturating_mul(1_000));
@@ -81,6 +87,7 @@ impl Core {
                 let (from, to) = (self.host_of(from), self.host_of(to));
                 self.network.link(from, to).extra_ns += extra_ns(*extra_us);
             }
+            Fault::Disk(fault) => self.begin_disk(fault),
         }
         true
     }
@@ -103,10 +110,11 @@ impl Core {
                 let (from, to) = (self.host_of(from), self.host_of(to));
                 self.network.link(from, to).extra_ns -= extra_ns(*extra_us);
             }
+            Fault::Disk(fault) => self.end_disk(fault),
         }
     }
 
-    fn freeze(&mut self, host: usize) -> bool {
+    pub(super) fn freeze(&mut self, host: usize) -> bool {
         let state = &mut self.hosts[host];
         if state.is_down() {
             return false;
@@ -136,8 +144,14 @@ impl Core {
         self.mark_ready(host);
     }
 
-    /// The power is gone. The process itself is dropped as soon as it does not run.
+    /// The power is gone.
     fn crash(&mut self, host: usize) {
+        self.stop(host);
+        self.hosts[host].disk.lose_power(0);
+    }
+
+    /// Nothing of the process runs any more. It is dropped as soon as it does not run.
+    pub(super) fn stop(&mut self, host: usize) {
         self.interrupt(host);
         // A freeze ends with the process that it held.
         let name = self.hosts[host].name.clone();
@@ -150,7 +164,6 @@ impl Core {
         state.outbox.clear();
         state.thaw_wakers.clear();
         state.timers.clear();
-        state.disk.crash();
         if self.running == Some(host) {
             // The task that runs right now still runs to its next await. It must not reach
             // the disk any more, so it gets one that nobody will ever read.
@@ -159,7 +172,7 @@ impl Core {
         self.crashed.push(host);
     }
 
-    fn restart(&mut self, host: usize) {
+    pub(super) fn restart(&mut self, host: usize) {
         let state = &mut self.hosts[host];
         state.crashes -= 1;
         if state.crashes > 0 {

@@ -400,7 +400,7 @@ impl Core {
         self.running = Some(host);
         self.net().set_current(self.hosts[host].id);
         let state = &mut self.hosts[host];
-        state.disk.set_now(Duration::from_nanos(clock::START_UNIX_NS + self.now_ns));
+        state.disk.files.set_now(Duration::from_nanos(clock::START_UNIX_NS + self.now_ns));
         let process = state.process.as_mut().expect("only started processes are run");
         process.clock.advance_to(self.now_ns)
     }

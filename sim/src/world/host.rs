@@ -13,10 +13,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime, RuntimeMetrics};
-use turmoil_fs::Fs;
 use turmoil_net::{HostId, Packet};
 
 use super::clock::HostClock;
+use super::disk::Disk;
 
 /// Makes the main task of a host.
 pub(super) type Boot = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()>>>>;
@@ -28,7 +28,7 @@ pub(super) struct Host {
     pub(super) address: IpAddr,
     /// Its code uses tokio's timers directly, so it has to be run again and again.
     pub(super) plain_timers: bool,
-    pub(super) disk: Fs,
+    pub(super) disk: Disk,
     /// How many times it was started.
     pub(super) boots: u64,
     /// How many crashes are on.
@@ -72,7 +72,7 @@ impl Host {
             id,
             address,
             plain_timers,
-            disk: Fs::builder().sync_probability(0.0).seed(disk_seed).build(),
+            disk: Disk::new(disk_seed),
             boots: 0,
             crashes: 0,
             frozen: 0,

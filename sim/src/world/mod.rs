@@ -20,6 +20,7 @@
 
 mod clock;
 pub(crate) mod context;
+mod disk;
 mod effect;
 mod engine;
 mod host;
@@ -29,6 +30,7 @@ mod record;
 mod watch;
 
 use std::cell::RefCell;
+use std::convert::Infallible;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
@@ -43,7 +45,7 @@ use serde::{Deserialize, Serialize};
 use turmoil_fs::Fs;
 use turmoil_net::netstat;
 
-use crate::fault::PlannedFault;
+use crate::fault::{DiskFault, Fault, PlannedFault};
 use crate::random::Seed;
 use context::Lives;
 use engine::{Core, Happening};
@@ -212,7 +214,15 @@ impl World {
         let host_of = |name: &str| {
             hosts.iter().position(|host| *host.name == *name).expect("that was checked above")
         };
+        let watched = if let Fault::Disk(fault) = &planned.fault {
+            Some((host_of(fault.host()), matches!(fault, DiskFault::Restore { .. })))
+        } else {
+            None
+        };
         let (plan_index, due_ns) = plans.add(planned, host_of);
+        if let Some((host, needs_backups)) = watched {
+            core.hosts[host].disk.watch(core.now_ns, needs_backups);
+        }
         if let Some(due_ns) = due_ns {
             core.queue.push(due_ns.max(core.now_ns), Happening::Planned { plan_index });
         }
@@ -358,7 +368,7 @@ impl World {
                 core.hosts[host].boots += 1;
                 core.hosts[host].process = Some(process.view(now_ns));
             }
-            (core.enter_host(host), core.hosts[host].disk.clone())
+            (core.enter_host(host), core.hosts[host].disk.files.clone())
         };
         {
             let _disk = disk.enter();
@@ -456,4 +466,27 @@ pub fn host_name() -> Option<Arc<str>> {
 pub fn random(label: &str) -> ChaCha8Rng {
     context::with_current(|core, host| core.stream_of(host, label))
         .expect("holdover::world::random is for code on a simulated host")
+}
+
+/// How often the disk of this host was replaced by a backup: what whoever runs a restore tells
+/// the process, so no restore can set it back. Always 0 outside of a simulation.
+pub fn restores() -> u32 {
+    context::with_current(|core, host| core.hosts[host].disk.restores()).unwrap_or(0)
+}
+
+/// Crashes the calling host; it boots again after this long.
+///
+/// For a process that must not go on, because its disk failed: what it could not sync is not
+/// known to be there, so nothing may be said that rests on it. As in any crash, its peers
+/// notice nothing until it is up again, and unsynced writes are gone; so are those that a
+/// real kernel could not write back.
+///
+/// Outside of a simulation this is `std::process::abort`, and starting again is up to a
+/// service manager.
+pub async fn fail_stop(restart_after: Duration) -> Infallible {
+    let restart_after_us = u64::try_from(restart_after.as_micros()).unwrap_or(u64::MAX);
+    if context::with_current(|core, host| core.fail_stop(host, restart_after_us)).is_none() {
+        std::process::abort();
+    }
+    std::future::pending().await
 }

@@ -214,6 +214,7 @@ impl Worker {
             if is_current {
                 self.enter(context, key, Stage::InFlight(attempt_id), out);
             } else {
+                // Also where a newer lease is held by now, so that the next try is under that.
                 if let Some(job) = self.jobs.get_mut(&key) {
                     job.holder = None;
                 }
