@@ -16,7 +16,6 @@ use tokio::time::Instant;
 use turmoil_fs::FsEnterGuard;
 use turmoil_net::{EnterGuard, KernelConfig, Net, Packet, Transport};
 
-use super::clock;
 use super::effect::Active;
 use super::host::{Host, TimerId};
 use super::network::{self, Fate, LinkProfile, Network};
@@ -160,8 +159,11 @@ impl Core {
         match what {
             Happening::Arrival { from, to, packet } => self.arrive(from, to, packet),
             Happening::Timers { host } => {
-                self.hosts[host].timers.scheduled_ns = None;
-                self.timers_due(host);
+                // Else an earlier deadline has been registered since, and seen to.
+                if self.hosts[host].timers.scheduled_ns == Some(at_ns) {
+                    self.hosts[host].timers.scheduled_ns = None;
+                    self.timers_due(host);
+                }
             }
             Happening::Tick => {
                 for host in 0..self.hosts.len() {
@@ -342,20 +344,21 @@ impl Core {
         waker: &Waker,
     ) -> Option<TimerId> {
         let state = &mut self.hosts[host];
-        let at_ns = state.process.as_ref()?.clock.world_ns(deadline);
-        if at_ns <= self.now_ns {
+        let deadline_ns = state.process.as_ref()?.clock.monotonic_ns(deadline);
+        if deadline_ns <= state.clock.monotonic_ns(self.now_ns) {
             return None;
         }
-        let id = state.timers.insert(at_ns, waker.clone());
+        let id = state.timers.insert(deadline_ns, waker.clone());
         self.schedule_timers(host);
         Some(id)
     }
 
     /// Keeps a registered deadline, with another waker; `false` if it has come.
     pub(crate) fn keep_timer(&mut self, host: usize, id: TimerId, waker: &Waker) -> bool {
-        let waits = id.0 > self.now_ns;
+        let state = &mut self.hosts[host];
+        let waits = id.0 > state.clock.monotonic_ns(self.now_ns);
         if waits {
-            self.hosts[host].timers.rewake(id, waker);
+            state.timers.rewake(id, waker);
         }
         waits
     }
@@ -365,7 +368,7 @@ impl Core {
     }
 
     pub(crate) fn wall_clock(&self, host: usize) -> Timestamp {
-        clock::wall(self.now_ns, self.hosts[host].wall_offset_ns)
+        self.hosts[host].clock.wall(self.now_ns)
     }
 
     pub(super) fn stream_of(&self, host: usize, label: &str) -> ChaCha8Rng {
@@ -379,16 +382,18 @@ impl Core {
         if !self.hosts[host].runs() {
             return; // They are overdue when it runs again.
         }
-        self.hosts[host].timers.fire(self.now_ns);
+        let state = &mut self.hosts[host];
+        state.timers.fire(state.clock.monotonic_ns(self.now_ns));
         if self.hosts[host].was_woken() {
             self.mark_ready(host);
         }
         self.schedule_timers(host);
     }
 
-    fn schedule_timers(&mut self, host: usize) {
-        let timers = &mut self.hosts[host].timers;
+    pub(super) fn schedule_timers(&mut self, host: usize) {
+        let Host { timers, clock, .. } = &mut self.hosts[host];
         let Some(earliest_ns) = timers.earliest_ns() else { return };
+        let earliest_ns = clock.world_ns(earliest_ns);
         if timers.scheduled_ns.is_none_or(|scheduled_ns| earliest_ns < scheduled_ns) {
             timers.scheduled_ns = Some(earliest_ns);
             self.queue.push(earliest_ns, Happening::Timers { host });
@@ -400,9 +405,9 @@ impl Core {
         self.running = Some(host);
         self.net().set_current(self.hosts[host].id);
         let state = &mut self.hosts[host];
-        state.disk.set_now(Duration::from_nanos(clock::START_UNIX_NS + self.now_ns));
+        state.disk.set_now(Duration::from_nanos(state.clock.wall(self.now_ns).unix_ns));
         let process = state.process.as_mut().expect("only started processes are run");
-        process.clock.advance_to(self.now_ns)
+        process.clock.advance_to(state.clock.monotonic_ns(self.now_ns))
     }
 }
 

@@ -356,7 +356,8 @@ impl World {
             let now_ns = core.now_ns;
             if boots {
                 core.hosts[host].boots += 1;
-                core.hosts[host].process = Some(process.view(now_ns));
+                let monotonic_ns = core.hosts[host].clock.monotonic_ns(now_ns);
+                core.hosts[host].process = Some(process.view(monotonic_ns));
             }
             (core.enter_host(host), core.hosts[host].disk.clone())
         };
