@@ -1,21 +1,22 @@
 //! Plans from seeds.
 //!
-//! Swarm testing (Groce et al., 2012): each fault family is on in half of the plans and
-//! exactly absent in the others, so that one family cannot drown the rest. Durations are
+//! Swarm testing (Groce et al., 2012): each kind of fault is on in half of the plans and
+//! exactly absent in the others, so that one kind cannot drown the rest. Durations are
 //! drawn log-uniformly, because a millisecond and a second are equally interesting. One
 //! seed in eight has no faults at all: a control.
+
+mod faults;
 
 use std::fmt;
 
 use holdover_model::design::Design;
-use holdover_model::event::EventKind;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::fault::{Fault, PlannedFault, Trigger};
+use crate::fault::catalogue::LASTS_US;
 use crate::plan::{Plan, PlannedTask};
 use crate::random::{Seed, between, choose};
-use crate::stack::{AGENTS, Effect, SERVICES, Timing, WORKERS};
+use crate::stack::{AGENTS, Effect, Timing};
 use crate::world::LinkProfile;
 
 /// The knobs from which plans are drawn.
@@ -58,8 +59,8 @@ impl Default for Profile {
             faults_max: 6,
             control_one_in: 8,
             fault_within_us: 1_200_000,
-            fault_us_min: 20_000,
-            fault_us_max: 1_800_000,
+            fault_us_min: LASTS_US.min,
+            fault_us_max: LASTS_US.max,
             latency_us_min: 200,
             latency_us_max: 12_000,
             timing: Timing::default(),
@@ -92,75 +93,6 @@ impl fmt::Display for Profile {
     }
 }
 
-/// A kind of fault that a plan has or has not.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Family {
-    Freeze,
-    Crash,
-    Partition,
-    PartitionOneWay,
-    LoseRequest,
-    LoseResponse,
-    Delay,
-}
-
-const FAMILIES: [Family; 7] = [
-    Family::Freeze,
-    Family::Crash,
-    Family::Partition,
-    Family::PartitionOneWay,
-    Family::LoseRequest,
-    Family::LoseResponse,
-    Family::Delay,
-];
-
-/// Who opens a connection to whom.
-const CONVERSATIONS: [(&str, &str); 10] = [
-    ("agent-1", "worker-A"),
-    ("agent-2", "worker-B"),
-    ("worker-A", "destination"),
-    ("worker-B", "destination"),
-    ("worker-A", "ledger"),
-    ("worker-B", "ledger"),
-    ("worker-A", "authority"),
-    ("worker-B", "authority"),
-    ("authority", "destination"),
-    ("supervisor", "authority"),
-];
-
-/// The moments that the protocol turns on, and who reaches them.
-const POINTS: [(&str, &str); 17] = [
-    ("destination", "before-effect"),
-    ("worker-A", "before-apply"),
-    ("worker-B", "before-apply"),
-    ("worker-A", "before-dispatch"),
-    ("worker-B", "before-dispatch"),
-    ("worker-A", "before-settle"),
-    ("worker-B", "before-settle"),
-    ("worker-A", "before-reconcile"),
-    ("worker-B", "before-claim"),
-    ("destination", "before-applied"),
-    ("destination", "before-admitted"),
-    ("destination", "before-reconciled"),
-    ("authority", "before-admit"),
-    ("authority", "before-ready"),
-    ("ledger", "before-entry"),
-    ("ledger", "before-may-dispatch"),
-    ("supervisor", "before-take-over"),
-];
-
-/// Events after which something going wrong is interesting.
-const EVENTS: [EventKind; 8] = [
-    EventKind::LeaseGranted,
-    EventKind::TakeoverComplete,
-    EventKind::LeaseEnded,
-    EventKind::OperationClaimed,
-    EventKind::Dispatched,
-    EventKind::EffectCommitted,
-    EventKind::OutcomeUnknown,
-    EventKind::Reconciled,
-];
-
 impl Plan {
     /// The plan of a seed.
     pub fn generate(seed: Seed, design: &Design, profile: &Profile) -> Self {
@@ -179,26 +111,26 @@ impl Plan {
     }
 }
 
-struct Draw<'a> {
+pub(super) struct Draw<'a> {
     rng: ChaCha8Rng,
-    profile: &'a Profile,
+    pub(super) profile: &'a Profile,
 }
 
 impl Draw<'_> {
-    fn between(&mut self, min: u64, max: u64) -> u64 {
+    pub(super) fn between(&mut self, min: u64, max: u64) -> u64 {
         between(&mut self.rng, min, max)
     }
 
-    fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+    pub(super) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         *choose(&mut self.rng, items)
     }
 
-    fn is_heads(&mut self) -> bool {
+    pub(super) fn is_heads(&mut self) -> bool {
         self.between(0, 1) == 1
     }
 
     /// Log-uniform: every doubling is equally likely.
-    fn between_log(&mut self, min: u64, max: u64) -> u64 {
+    pub(super) fn between_log(&mut self, min: u64, max: u64) -> u64 {
         let doublings = (max / min.max(1)).max(1).ilog2();
         let low = min << self.between(0, u64::from(doublings));
         self.between(low, (low * 2).min(max).max(low))
@@ -229,89 +161,6 @@ impl Draw<'_> {
             tasks.push(task(agent, begin_at_us, self.pick(Effect::ALL)));
         }
         tasks
-    }
-
-    fn faults(&mut self) -> Vec<PlannedFault> {
-        let Profile { faults_min, faults_max, control_one_in, .. } = *self.profile;
-        if self.between(1, control_one_in.max(1)) == 1 {
-            return Vec::new();
-        }
-        let mut families: Vec<_> = FAMILIES.into_iter().filter(|_| self.is_heads()).collect();
-        if families.is_empty() {
-            families.push(self.pick(&FAMILIES));
-        }
-        let count = self.between(faults_min, faults_max);
-        (0..count)
-            .map(|_| {
-                let family = self.pick(&families);
-                self.fault(family)
-            })
-            .collect()
-    }
-
-    fn fault(&mut self, family: Family) -> PlannedFault {
-        let Profile { fault_us_min, fault_us_max, .. } = *self.profile;
-        let for_us = self.between_log(fault_us_min, fault_us_max);
-        let (from, to) = self.pick(&CONVERSATIONS);
-        let (from, to) = (from.to_owned(), to.to_owned());
-        let trigger = match family {
-            // A lost packet is the one that the trigger has caught.
-            Family::LoseRequest => self.before_packet(&from, &to),
-            Family::LoseResponse => self.before_packet(&to, &from),
-            _ => self.trigger(&from, &to),
-        };
-        let fault = match family {
-            Family::Freeze => Fault::Freeze { host: self.whom(&trigger), for_us },
-            Family::Crash => Fault::Crash { host: self.whom(&trigger), restart_after_us: for_us },
-            Family::Partition => Fault::Partition { a: vec![from], b: vec![to], for_us },
-            Family::PartitionOneWay if self.is_heads() => {
-                Fault::PartitionOneWay { from: to, to: from, for_us }
-            }
-            Family::PartitionOneWay => Fault::PartitionOneWay { from, to, for_us },
-            Family::LoseRequest => Fault::LoseRequest { from, to },
-            Family::LoseResponse => Fault::LoseResponse { from, to },
-            Family::Delay => {
-                let extra_us = self.between_log(fault_us_min, fault_us_max / 2);
-                Fault::Delay { from, to, extra_us, for_us }
-            }
-        };
-        PlannedFault { trigger, fault }
-    }
-
-    fn before_packet(&mut self, from: &str, to: &str) -> Trigger {
-        let nth = self.between_log(1, 12);
-        Trigger::BeforePacket { from: from.into(), to: to.into(), nth }
-    }
-
-    fn trigger(&mut self, from: &str, to: &str) -> Trigger {
-        match self.between(0, 3) {
-            0 => Trigger::At { at_us: self.between(0, self.profile.fault_within_us) },
-            1 => {
-                let (host, name) = self.pick(&POINTS);
-                let nth = self.between_log(1, 4);
-                Trigger::Point { host: host.into(), name: name.into(), nth }
-            }
-            2 => self.before_packet(from, to),
-            _ => {
-                let kind = self.pick(&EVENTS);
-                Trigger::Event { kind, nth: self.between_log(1, 6), host: None }
-            }
-        }
-    }
-
-    /// Whom a process fault strikes: whoever its trigger is about, or anybody.
-    fn whom(&mut self, trigger: &Trigger) -> String {
-        match trigger {
-            Trigger::Point { host, .. } => host.clone(),
-            Trigger::BeforePacket { from, .. } => from.clone(),
-            // Workers are who is replaced, so they are struck as often as all others.
-            Trigger::At { .. } | Trigger::Event { .. } if self.is_heads() => {
-                self.pick(&WORKERS).into()
-            }
-            Trigger::At { .. } | Trigger::Event { .. } => {
-                self.pick(&[&SERVICES[..], &AGENTS[..]].concat()).into()
-            }
-        }
     }
 }
 

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use turmoil_fs::FsEnterGuard;
 use turmoil_net::{EnterGuard, KernelConfig, Net, Packet, Transport};
 
-use super::effect::Active;
+use super::effect::{Active, StallId, Waiting};
 use super::host::{Host, TimerId};
 use super::network::{self, Fate, LinkProfile, Network};
 use super::queue::Queue;
@@ -73,6 +73,7 @@ pub(crate) struct Core {
     pub(super) healed_plans: usize,
     pub(super) active: Vec<Active>,
     pub(super) next_active: u64,
+    pub(super) waiting: Waiting,
     pub(super) fired: Vec<FiredFault>,
     /// Crashed hosts whose process still has to be dropped.
     pub(super) crashed: Vec<usize>,
@@ -109,6 +110,7 @@ impl Core {
             healed_plans: 0,
             active: Vec::new(),
             next_active: 0,
+            waiting: Waiting::default(),
             fired: Vec::new(),
             crashed: Vec::new(),
             cut_off: Vec::new(),
@@ -288,11 +290,17 @@ impl Core {
 
     pub(super) fn transmit(&mut self, ends: (usize, usize), packet: Packet) {
         self.packets += 1;
-        if let Fate::Arrives { at_ns, packet } = self.network.transmit(self.now_ns, ends, packet) {
-            let (from, to) = ends;
-            self.digest.packet(at_ns, from, to, &packet);
-            self.queue.push(at_ns, Happening::Arrival { from, to, packet });
+        let fate = self.network.transmit(self.now_ns, ends, packet);
+        let Fate::Arrives { at_ns, again_at_ns, packet } = fate else { return };
+        if let Some(again_at_ns) = again_at_ns {
+            self.arrives(again_at_ns, ends, packet.clone());
         }
+        self.arrives(at_ns, ends, packet);
+    }
+
+    fn arrives(&mut self, at_ns: u64, (from, to): (usize, usize), packet: Packet) {
+        self.digest.packet(at_ns, from, to, &packet);
+        self.queue.push(at_ns, Happening::Arrival { from, to, packet });
     }
 
     // What code on the hosts asks for.
@@ -321,10 +329,12 @@ impl Core {
         }
     }
 
-    pub(crate) fn reach_point(&mut self, host: usize, name: &str) {
+    /// Gives the stall that stops the task at the point, if one does.
+    pub(crate) fn reach_point(&mut self, host: usize, name: &str) -> Option<StallId> {
         for plan_index in self.plans.at_point(host, name) {
             self.strike(plan_index);
         }
+        self.stall_at(host, name)
     }
 
     /// Whether nothing on the host gets any further for now.
