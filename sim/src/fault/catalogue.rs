@@ -206,7 +206,7 @@ pub fn to_markdown() -> String {
          doubling is equally\nlikely. Times are in microseconds (`_us`). A plan that is written by \
          hand may go beyond them.\n\n\
          This page is rendered from `sim/src/fault/catalogue.rs`: `HOLDOVER_RENDER=1 cargo test -p \
-         holdover-tests\n--test faults catalogue`.\n",
+         holdover-tests\n--test faults data`.\n",
     );
     for kind in FaultKind::ALL {
         let Entry { meaning, ranges, real_case } = entry(*kind);
