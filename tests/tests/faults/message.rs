@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use holdover::fault::{Fault, PlannedFault, Trigger};
 use holdover::message::{Delivery, delivery};
-use holdover::net::TcpStream;
+use holdover::net::{TcpListener, TcpStream};
 use holdover::plan::Plan;
 use holdover::random::Seed;
 use holdover::stack;
 use holdover::sweep::Sweep;
 use holdover_model::design::Design;
 use holdover_model::event::EventKind;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::scene::{Diary, Scene};
 
@@ -34,8 +34,7 @@ async fn hand_out(diary: Diary) {
 }
 
 async fn take(diary: Diary) {
-    use tokio::io::AsyncReadExt;
-    let listener = holdover::net::TcpListener::bind("0.0.0.0:80").await.unwrap();
+    let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
     let (mut stream, _) = listener.accept().await.unwrap();
     while let Ok(number) = stream.read_u8().await {
         diary.note(format!("took {}", char::from(number)));
