@@ -52,146 +52,26 @@ pub struct Entry {
 /// What there is to know about a kind of fault.
 pub fn entry(kind: FaultKind) -> Entry {
     match kind {
-        FaultKind::Freeze => Entry {
-            meaning: "The process stops as by SIGSTOP and later goes on. Its kernel lives: it \
-                      acknowledges segments and completes handshakes. At the thaw all overdue \
-                      timers fire at once.",
-            ranges: &[("for_us", LASTS_US)],
-            real_case: "A collection of garbage that stops the world for longer than a lease \
-                        lasts (Kleppmann, How to do distributed locking, 2016); a virtual machine \
-                        that is migrated; a laptop lid.",
-        },
-        FaultKind::Stall => Entry {
-            meaning: "The next task that reaches a named point stops there, while all other tasks \
-                      of its process live on.",
-            ranges: &[("for_us", LASTS_US)],
-            real_case: "A worker whose heartbeat runs in a thread of its own is stuck in a lock or \
-                        a slow call: the detector sees it alive. Gray failure (Huang et al., \
-                        HotOS 2017).",
-        },
-        FaultKind::Crash => Entry {
-            meaning: "The machine loses power and boots again later. Its peers see silence, not \
-                      a reset, until it is up. Memory and unsynced writes are gone; what it had \
-                      sent is still on its way.",
-            ranges: &[("restart_after_us", LASTS_US)],
-            real_case: "Power, a kernel panic, a node that is evicted, kill -9 in a container.",
-        },
-        FaultKind::CrashLoop => Entry {
-            meaning: "The machine crashes several times in a row, each time before it has got \
-                      far.",
-            ranges: &[("times", CRASHES), ("down_us", CRASH_DOWN_US), ("up_us", CRASH_UP_US)],
-            real_case: "CrashLoopBackOff: a record that cannot be replayed, a probe that is too \
-                        strict, a machine that runs out of memory while it recovers.",
-        },
-        FaultKind::ClockStep => Entry {
-            meaning: "The wall clock is set forward or back at once and stays so. The monotonic \
-                      clock, and with it every timer, does not notice.",
-            ranges: &[("by_us", STEP_US)],
-            real_case: "NTP corrects a clock that was far off; a leap second (Cloudflare DNS, \
-                        1 January 2017: time went backwards); an operator sets the time.",
-        },
-        FaultKind::ClockDrift => Entry {
-            meaning: "Both clocks run fast or slow for a time, and keep what they have gained or \
-                      lost by its end.",
-            ranges: &[("ppm", DRIFT_PPM), ("for_us", LASTS_US)],
-            real_case: "Oscillators differ by tens of ppm and change with the temperature; Spanner \
-                        (OSDI 2012) assumes 200 ppm. A clock inside an overcommitted virtual \
-                        machine can be off by far more.",
-        },
-        FaultKind::Partition => Entry {
-            meaning: "Nothing passes between two groups of hosts. A TCP segment that would cross \
-                      arrives after the end, as if sent again; a datagram is lost.",
-            ranges: &[("for_us", LASTS_US)],
-            real_case: "GitHub, 21 October 2018: 43 seconds without a link between two coasts, and \
-                        writes on both of them.",
-        },
-        FaultKind::PartitionOneWay => Entry {
-            meaning: "Nothing passes from one host to another; the other direction is open.",
-            ranges: &[("for_us", LASTS_US)],
-            real_case: "A switch that fails for some ports and directions only (Cloudflare, \
-                        2 November 2020: A Byzantine failure in the real world); a firewall rule \
-                        for one direction.",
-        },
-        FaultKind::PartitionGroups => Entry {
-            meaning: "The network falls into several parts at once. Hosts in none of them are \
-                      heard by all.",
-            ranges: &[("for_us", LASTS_US)],
-            real_case: "A core switch reboots and each rack is alone; a bridge node that can reach \
-                        both sides is what makes it interesting (Alquraan et al., An Analysis of \
-                        Network-Partitioning Failures, OSDI 2018).",
-        },
-        FaultKind::Delay => Entry {
-            meaning: "Everything from one host to another takes longer.",
-            ranges: &[("extra_us", EXTRA_US), ("for_us", LASTS_US)],
-            real_case: "Queues in a congested switch, a route through another continent, TCP that \
-                        sends again after a loss.",
-        },
-        FaultKind::Late => Entry {
-            meaning: "One packet with data arrives much later. What follows on its connection \
-                      waits behind it; all else overtakes it.",
-            ranges: &[("extra_us", EXTRA_US)],
-            real_case: "GitHub, 22 December 2012: packets were held for a minute and a half and \
-                        then delivered. The write that comes after its lease.",
-        },
-        FaultKind::SlowLink => Entry {
-            meaning: "Packets pass one after the other, each in the time that its size takes.",
-            ranges: &[("bytes_per_s", BYTES_PER_S), ("for_us", LASTS_US)],
-            real_case: "A card that has fallen back to 10 Mbit/s, a backup that takes the line, \
-                        throttling by a cloud's provider.",
-        },
-        FaultKind::Reset => Entry {
-            meaning: "All established connections between two hosts are reset; both ends find \
-                      them broken.",
-            ranges: &[],
-            real_case: "A load balancer that is replaced, a gateway that forgets idle connections \
-                        (after 350 seconds at AWS).",
-        },
-        FaultKind::LoseRequest => Entry {
-            meaning: "The next data that a client sends on a connection that it opened vanishes, \
-                      and both ends find the connection reset. The server never saw it.",
-            ranges: &[],
-            real_case: "The connection breaks on the way there. To the client it looks exactly \
-                        like the next one.",
-        },
-        FaultKind::LoseResponse => Entry {
-            meaning: "The next data that a server sends back vanishes, and both ends find the \
-                      connection reset. The server did the work.",
-            ranges: &[],
-            real_case: "The reason why payment interfaces have idempotency keys: the card was \
-                        charged and the answer was lost.",
-        },
-        FaultKind::LoseDatagrams => Entry {
-            meaning: "Some datagrams vanish.",
-            ranges: &[("percent", PERCENT), ("for_us", LASTS_US)],
-            real_case: "UDP promises nothing (RFC 768); a full buffer drops without a word. Health \
-                        checks and gossip are the first to go.",
-        },
-        FaultKind::DuplicateDatagrams => Entry {
-            meaning: "Some datagrams arrive twice.",
-            ranges: &[("percent", PERCENT), ("for_us", LASTS_US)],
-            real_case: "Two paths that are both used, a retransmission on the link layer (RFC 8085, \
-                        section 3.3).",
-        },
-        FaultKind::ReorderDatagrams => Entry {
-            meaning: "Some datagrams take longer and are overtaken by others.",
-            ranges: &[("percent", PERCENT), ("extra_us", EXTRA_US), ("for_us", LASTS_US)],
-            real_case: "Load that is balanced over several paths (RFC 4737): an old \"I am alive\" \
-                        arrives after the silence.",
-        },
-        FaultKind::LoseMessage => Entry {
-            meaning: "The next messages of a kind vanish, and neither end is told: the connection \
-                      lives on.",
-            ranges: &[("times", MESSAGES)],
-            real_case: "A proxy or a broker accepts a message and drops it: an overflow, a filter, \
-                        a queue without persistence that restarts.",
-        },
-        FaultKind::Redeliver => Entry {
-            meaning: "The next message of a kind is delivered, and delivered again some time \
-                      later.",
-            ranges: &[("after_us", EXTRA_US)],
-            real_case: "Queues that deliver at least once do this whenever an acknowledgement is \
-                        late: Amazon SQS after its visibility timeout, Kafka after a rebalance.",
-        },
+        FaultKind::Freeze => FREEZE,
+        FaultKind::Stall => STALL,
+        FaultKind::Crash => CRASH,
+        FaultKind::CrashLoop => CRASH_LOOP,
+        FaultKind::ClockStep => CLOCK_STEP,
+        FaultKind::ClockDrift => CLOCK_DRIFT,
+        FaultKind::Partition => PARTITION,
+        FaultKind::PartitionOneWay => PARTITION_ONE_WAY,
+        FaultKind::PartitionGroups => PARTITION_GROUPS,
+        FaultKind::Delay => DELAY,
+        FaultKind::Late => LATE,
+        FaultKind::SlowLink => SLOW_LINK,
+        FaultKind::Reset => RESET,
+        FaultKind::LoseRequest => LOSE_REQUEST,
+        FaultKind::LoseResponse => LOSE_RESPONSE,
+        FaultKind::LoseDatagrams => LOSE_DATAGRAMS,
+        FaultKind::DuplicateDatagrams => DUPLICATE_DATAGRAMS,
+        FaultKind::ReorderDatagrams => REORDER_DATAGRAMS,
+        FaultKind::LoseMessage => LOSE_MESSAGE,
+        FaultKind::Redeliver => REDELIVER,
     }
 }
 
@@ -221,3 +101,163 @@ pub fn to_markdown() -> String {
     }
     page
 }
+
+const FREEZE: Entry = Entry {
+    meaning: "The process stops as by SIGSTOP and later goes on. Its kernel lives: it \
+                      acknowledges segments and completes handshakes. At the thaw all overdue \
+                      timers fire at once.",
+    ranges: &[("for_us", LASTS_US)],
+    real_case: "A collection of garbage that stops the world for longer than a lease \
+                        lasts (Kleppmann, How to do distributed locking, 2016); a virtual machine \
+                        that is migrated; a laptop lid.",
+};
+
+const STALL: Entry = Entry {
+    meaning: "The next task that reaches a named point stops there, while all other tasks \
+                      of its process live on.",
+    ranges: &[("for_us", LASTS_US)],
+    real_case: "A worker whose heartbeat runs in a thread of its own is stuck in a lock or \
+                        a slow call: the detector sees it alive. Gray failure (Huang et al., \
+                        HotOS 2017).",
+};
+
+const CRASH: Entry = Entry {
+    meaning: "The machine loses power and boots again later. Its peers see silence, not \
+                      a reset, until it is up. Memory and unsynced writes are gone; what it had \
+                      sent is still on its way.",
+    ranges: &[("restart_after_us", LASTS_US)],
+    real_case: "Power, a kernel panic, a node that is evicted, kill -9 in a container.",
+};
+
+const CRASH_LOOP: Entry = Entry {
+    meaning: "The machine crashes several times in a row, each time before it has got \
+                      far.",
+    ranges: &[("times", CRASHES), ("down_us", CRASH_DOWN_US), ("up_us", CRASH_UP_US)],
+    real_case: "CrashLoopBackOff: a record that cannot be replayed, a probe that is too \
+                        strict, a machine that runs out of memory while it recovers.",
+};
+
+const CLOCK_STEP: Entry = Entry {
+    meaning: "The wall clock is set forward or back at once and stays so. The monotonic \
+                      clock, and with it every timer, does not notice.",
+    ranges: &[("by_us", STEP_US)],
+    real_case: "NTP corrects a clock that was far off; a leap second (Cloudflare DNS, \
+                        1 January 2017: time went backwards); an operator sets the time.",
+};
+
+const CLOCK_DRIFT: Entry = Entry {
+    meaning: "Both clocks run fast or slow for a time, and keep what they have gained or \
+                      lost by its end.",
+    ranges: &[("ppm", DRIFT_PPM), ("for_us", LASTS_US)],
+    real_case: "Oscillators differ by tens of ppm and change with the temperature; Spanner \
+                        (OSDI 2012) assumes 200 ppm. A clock inside an overcommitted virtual \
+                        machine can be off by far more.",
+};
+
+const PARTITION: Entry = Entry {
+    meaning: "Nothing passes between two groups of hosts. A TCP segment that would cross \
+                      arrives after the end, as if sent again; a datagram is lost.",
+    ranges: &[("for_us", LASTS_US)],
+    real_case: "GitHub, 21 October 2018: 43 seconds without a link between two coasts, and \
+                        writes on both of them.",
+};
+
+const PARTITION_ONE_WAY: Entry = Entry {
+    meaning: "Nothing passes from one host to another; the other direction is open.",
+    ranges: &[("for_us", LASTS_US)],
+    real_case: "A switch that fails for some ports and directions only (Cloudflare, \
+                        2 November 2020: A Byzantine failure in the real world); a firewall rule \
+                        for one direction.",
+};
+
+const PARTITION_GROUPS: Entry = Entry {
+    meaning: "The network falls into several parts at once. Hosts in none of them are \
+                      heard by all.",
+    ranges: &[("for_us", LASTS_US)],
+    real_case: "A core switch reboots and each rack is alone; a bridge node that can reach \
+                        both sides is what makes it interesting (Alquraan et al., An Analysis of \
+                        Network-Partitioning Failures, OSDI 2018).",
+};
+
+const DELAY: Entry = Entry {
+    meaning: "Everything from one host to another takes longer.",
+    ranges: &[("extra_us", EXTRA_US), ("for_us", LASTS_US)],
+    real_case: "Queues in a congested switch, a route through another continent, TCP that \
+                        sends again after a loss.",
+};
+
+const LATE: Entry = Entry {
+    meaning: "One packet with data arrives much later. What follows on its connection \
+                      waits behind it; all else overtakes it.",
+    ranges: &[("extra_us", EXTRA_US)],
+    real_case: "GitHub, 22 December 2012: packets were held for a minute and a half and \
+                        then delivered. The write that comes after its lease.",
+};
+
+const SLOW_LINK: Entry = Entry {
+    meaning: "Packets pass one after the other, each in the time that its size takes.",
+    ranges: &[("bytes_per_s", BYTES_PER_S), ("for_us", LASTS_US)],
+    real_case: "A card that has fallen back to 10 Mbit/s, a backup that takes the line, \
+                        throttling by a cloud's provider.",
+};
+
+const RESET: Entry = Entry {
+    meaning: "All established connections between two hosts are reset; both ends find \
+                      them broken.",
+    ranges: &[],
+    real_case: "A load balancer that is replaced, a gateway that forgets idle connections \
+                        (after 350 seconds at AWS).",
+};
+
+const LOSE_REQUEST: Entry = Entry {
+    meaning: "The next data that a client sends on a connection that it opened vanishes, \
+                      and both ends find the connection reset. The server never saw it.",
+    ranges: &[],
+    real_case: "The connection breaks on the way there. To the client it looks exactly \
+                        like the next one.",
+};
+
+const LOSE_RESPONSE: Entry = Entry {
+    meaning: "The next data that a server sends back vanishes, and both ends find the \
+                      connection reset. The server did the work.",
+    ranges: &[],
+    real_case: "The reason why payment interfaces have idempotency keys: the card was \
+                        charged and the answer was lost.",
+};
+
+const LOSE_DATAGRAMS: Entry = Entry {
+    meaning: "Some datagrams vanish.",
+    ranges: &[("percent", PERCENT), ("for_us", LASTS_US)],
+    real_case: "UDP promises nothing (RFC 768); a full buffer drops without a word. Health \
+                        checks and gossip are the first to go.",
+};
+
+const DUPLICATE_DATAGRAMS: Entry = Entry {
+    meaning: "Some datagrams arrive twice.",
+    ranges: &[("percent", PERCENT), ("for_us", LASTS_US)],
+    real_case: "Two paths that are both used, a retransmission on the link layer (RFC 8085, \
+                        section 3.3).",
+};
+
+const REORDER_DATAGRAMS: Entry = Entry {
+    meaning: "Some datagrams take longer and are overtaken by others.",
+    ranges: &[("percent", PERCENT), ("extra_us", EXTRA_US), ("for_us", LASTS_US)],
+    real_case: "Load that is balanced over several paths (RFC 4737): an old \"I am alive\" \
+                        arrives after the silence.",
+};
+
+const LOSE_MESSAGE: Entry = Entry {
+    meaning: "The next messages of a kind vanish, and neither end is told: the connection \
+                      lives on.",
+    ranges: &[("times", MESSAGES)],
+    real_case: "A proxy or a broker accepts a message and drops it: an overflow, a filter, \
+                        a queue without persistence that restarts.",
+};
+
+const REDELIVER: Entry = Entry {
+    meaning: "The next message of a kind is delivered, and delivered again some time \
+                      later.",
+    ranges: &[("after_us", EXTRA_US)],
+    real_case: "Queues that deliver at least once do this whenever an acknowledgement is \
+                        late: Amazon SQS after its visibility timeout, Kafka after a rebalance.",
+};

@@ -199,7 +199,6 @@ impl Core {
             Fault::PartitionOneWay { from, to, .. } => {
                 self.rejoin(self.host_of(from), self.host_of(to));
             }
-            Fault::LoseRequest { .. } | Fault::LoseResponse { .. } => {}
             Fault::Delay { from, to, extra_us, .. } => {
                 let (from, to) = (self.host_of(from), self.host_of(to));
                 self.network.link(from, to).extra_ns -= extra_ns(*extra_us);
@@ -225,7 +224,9 @@ impl Core {
                 let how = (*percent, extra_ns(*extra_us));
                 remove_one(&mut self.link_between(from, to).datagrams.reordering, &how);
             }
-            Fault::ClockStep { .. }
+            Fault::LoseRequest { .. }
+            | Fault::LoseResponse { .. }
+            | Fault::ClockStep { .. }
             | Fault::Late { .. }
             | Fault::Reset { .. }
             | Fault::LoseMessage { .. }

@@ -87,7 +87,7 @@ fn what_a_clock_has_gained_it_keeps_also_over_a_crash() {
     let mut scene = Scene::new();
     scene.host("worker", |diary| async move {
         diary.note(format!("wall {}", wall_ms()));
-        holdover::time::sleep(Duration::from_millis(1_000)).await;
+        holdover::time::sleep(Duration::from_secs(1)).await;
         diary.note(format!("wall {}", wall_ms()));
         std::future::pending::<()>().await;
     });
@@ -120,14 +120,14 @@ fn healing_ends_a_drift_and_sets_no_clock_right() {
     let mut scene = Scene::new();
     scene.host("worker", |diary| async move {
         loop {
-            holdover::time::sleep(Duration::from_millis(1_000)).await;
+            holdover::time::sleep(Duration::from_secs(1)).await;
             diary.note(format!("wall {}", wall_ms()));
         }
     });
     scene.at(0, drift("worker", 1_000_000, 60_000));
     scene.at(0, step("worker", -500_000));
     scene.world.heal_at(Duration::from_millis(500));
-    let _ = scene.world.run_until(Duration::from_millis(2_000));
+    let _ = scene.world.run_until(Duration::from_secs(2));
     let expected = [(500, "wall 500"), (1_500, "wall 1500")];
     assert_eq!(scene.diary.entries(), expected.map(|(at, what)| (at, what.to_owned())));
 }

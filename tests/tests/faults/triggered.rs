@@ -43,7 +43,7 @@ async fn work() {
                 }
                 std::io::Result::Ok(())
             };
-            if !matches!(holdover::time::timeout(Duration::from_secs(2), done).await, Ok(Ok(_))) {
+            if !matches!(holdover::time::timeout(Duration::from_secs(2), done).await, Ok(Ok(()))) {
                 break;
             }
         }
