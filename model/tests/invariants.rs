@@ -50,7 +50,13 @@ fn ready(worker: &str, epoch: u64) -> Event {
 
 fn ended(worker: &str, epoch: u64, cause: LeaseEnd) -> Event {
     let asked_for = (cause == LeaseEnd::Released).then(|| holder(worker, epoch));
-    Event::LeaseEnded { resource: RULE.into(), holder: holder(worker, epoch), cause, asked_for }
+    Event::LeaseEnded {
+        resource: RULE.into(),
+        holder: holder(worker, epoch),
+        cause,
+        asked_for,
+        lapsed_at: None,
+    }
 }
 
 fn version(number: u64) -> ResourceVersion {
@@ -359,8 +365,18 @@ fn single_holder_by_the_authoritys_time() {
         holder: holder("worker-A", 1),
         cause: LeaseEnd::Released,
         asked_for: Some(holder("worker-A", 0)),
+        lapsed_at: None,
     };
-    for end in [too_early, by_another] {
+    let lapsed = |unix_ns| Event::LeaseEnded {
+        resource: RULE.into(),
+        holder: holder("worker-A", 1),
+        cause: LeaseEnd::Expired,
+        asked_for: None,
+        lapsed_at: Some(Timestamp { unix_ns }),
+    };
+    // The clock that has shown the end of the term may be set back afterwards.
+    holds(Guarantee::default(), &[first(), lapsed(100), overlapping.clone()]);
+    for end in [too_early, lapsed(99), by_another] {
         let run = [first(), end, overlapping.clone()];
         breaks(Guarantee::default(), InvariantId::SingleHolder, &run);
     }

@@ -7,7 +7,8 @@
 //! * [`world`]: the simulation: hosts, time, the network, what happened.
 //! * [`fault`]: what can go wrong and when, as data.
 //! * [`net`], [`fs`], [`time`]: sockets, files and timers for code under test.
-//! * [`mod@point`]: named points in that code, for faults to strike at.
+//! * [`mod@point`]: named points in that code, for faults to strike at. [`message`]: messages
+//!   of a named kind, for faults to lose or repeat.
 //! * [`random`]: where all randomness comes from.
 //!
 //! Two hosts, one of which is frozen just before its answer leaves:
@@ -44,6 +45,7 @@
 
 pub mod fault;
 pub mod fs;
+pub mod message;
 pub mod net;
 pub mod plan;
 pub mod point;

@@ -89,6 +89,9 @@ events! {
         cause: LeaseEnd,
         /// Whose lease the request was about that ended it, if there was one.
         asked_for: Option<Holder>,
+        /// The end of the term, if the authority's own clock has shown it. A clock that is set
+        /// back afterwards does not bring the lease back.
+        lapsed_at: Option<Timestamp>,
     } = "lease-ended",
     /// The authority, restored from a backup, declared every earlier lease void, whether it
     /// knew of it or not.

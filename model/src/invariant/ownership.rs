@@ -109,10 +109,12 @@ impl Ownership {
                     seen.unended = None;
                 }
             }
-            Event::LeaseEnded { resource, holder, cause, asked_for } => {
+            Event::LeaseEnded { resource, holder, cause, asked_for, lapsed_at } => {
+                let term_ends_at = self.seen(resource).unended.as_ref().map(|held| held.expires_at);
                 let ends = match cause {
-                    // Whether its time was really up is judged at the next grant.
-                    LeaseEnd::Expired => false,
+                    // If the authority's clock has not shown the end of its term, whether its
+                    // time was up is judged at the next grant.
+                    LeaseEnd::Expired => *lapsed_at >= term_ends_at && lapsed_at.is_some(),
                     // A release ends the lease that it is about, and no other.
                     LeaseEnd::Released => asked_for.as_ref() == Some(holder),
                     LeaseEnd::Revoked | LeaseEnd::TakenOver => true,

@@ -142,7 +142,13 @@ impl Authority {
     ) {
         let tenure = self.tenure(&resource);
         if let Some(previous) = tenure.phase.current() {
-            out.events.push(ended(previous, earlier, None));
+            out.events.push(Event::LeaseEnded {
+                resource: resource.clone(),
+                holder: previous.holder(),
+                cause: earlier,
+                asked_for: None,
+                lapsed_at: None,
+            });
         }
         if tenure.last_epoch < self.base() {
             // What was granted after the backup was taken is not known here.
@@ -388,8 +394,16 @@ impl Authority {
     }
 }
 
+/// The end of a lease that the authority has ended itself. Where that is an expiry, its own
+/// clock has shown the end of the term, even if it shows less by the time of the seal.
 fn ended(lease: &Lease, cause: LeaseEnd, asked_for: Option<Holder>) -> Event {
-    Event::LeaseEnded { resource: lease.resource.clone(), holder: lease.holder(), cause, asked_for }
+    Event::LeaseEnded {
+        resource: lease.resource.clone(),
+        holder: lease.holder(),
+        cause,
+        asked_for,
+        lapsed_at: (cause == LeaseEnd::Expired).then_some(lease.expires_at),
+    }
 }
 
 impl Role for Authority {

@@ -9,9 +9,6 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// One thing that goes wrong with the disk of one host. Times are in simulated microseconds.
-///
-/// The ranges are those from which [plans are drawn](crate::plan::Profile) by default, all
-/// of them log-uniformly.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum DiskFault {
@@ -27,9 +24,9 @@ pub enum DiskFault {
     Tear {
         /// Who crashes.
         host: String,
-        /// How many bytes of the write survive, if it has more: from 1 to 256.
+        /// How many bytes of the write survive, if it has more.
         kept_bytes: u64,
-        /// How long it is down: from 20 ms to 1.8 s.
+        /// How long it is down.
         restart_after_us: u64,
     },
     /// Writes and syncs fail with an input/output error (`EIO`); reads work.
@@ -43,7 +40,7 @@ pub enum DiskFault {
     Fail {
         /// Whose disk.
         host: String,
-        /// For how long: from 20 ms to 1.8 s.
+        /// For how long.
         for_us: u64,
     },
     /// Each write and each sync blocks the process that asks for it.
@@ -57,9 +54,9 @@ pub enum DiskFault {
     Slow {
         /// Whose disk.
         host: String,
-        /// How long each call takes longer: from 1 to 64 ms.
+        /// How long each call takes longer.
         by_us: u64,
-        /// For how long: from 20 ms to 1.8 s.
+        /// For how long.
         for_us: u64,
     },
     /// The disk has only so much room left; what does not fit fails (`ENOSPC`).
@@ -71,9 +68,9 @@ pub enum DiskFault {
     Fill {
         /// Whose disk.
         host: String,
-        /// How many bytes still fit: from 1 to 1024.
+        /// How many bytes still fit.
         free_bytes: u64,
-        /// For how long: from 20 ms to 1.8 s.
+        /// For how long.
         for_us: u64,
     },
     /// The machine is lost and its disk is replaced by an older backup of it.
@@ -92,9 +89,9 @@ pub enum DiskFault {
     Restore {
         /// Who crashes.
         host: String,
-        /// How old the backup is, at least: from 1 ms to 1 s.
+        /// How old the backup is, at least.
         age_us: u64,
-        /// How long the restore takes: from 20 ms to 1.8 s.
+        /// How long the restore takes.
         restart_after_us: u64,
     },
 }

@@ -1,21 +1,23 @@
 //! Plans from seeds.
 //!
-//! Swarm testing (Groce et al., 2012): each fault family is on in half of the plans and
-//! exactly absent in the others, so that one family cannot drown the rest. Durations are
+//! Swarm testing (Groce et al., 2012): each kind of fault is on in half of the plans and
+//! exactly absent in the others, so that one kind cannot drown the rest. Durations are
 //! drawn log-uniformly, because a millisecond and a second are equally interesting. One
 //! seed in eight has no faults at all: a control.
+
+mod faults;
 
 use std::fmt;
 
 use holdover_model::design::Design;
-use holdover_model::event::EventKind;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::fault::{DiskFault, Fault, PlannedFault, Trigger};
+use crate::fault::FaultKind;
+use crate::fault::catalogue::LASTS_US;
 use crate::plan::{Plan, PlannedTask};
 use crate::random::{Seed, between, choose};
-use crate::stack::{AGENTS, Effect, SERVICES, Timing, WORKERS};
+use crate::stack::{AGENTS, Effect, Timing};
 use crate::world::LinkProfile;
 
 /// The knobs from which plans are drawn.
@@ -40,14 +42,6 @@ pub struct Profile {
     pub fault_us_min: u64,
     /// The longest time that a fault lasts.
     pub fault_us_max: u64,
-    /// The most bytes that survive of a torn write.
-    pub torn_bytes_max: u64,
-    /// The most bytes that are left on a disk that fills up.
-    pub free_bytes_max: u64,
-    /// By how much a slow disk slows a call down, at most.
-    pub disk_us_max: u64,
-    /// How old the backup of a restore is, at most.
-    pub backup_age_us_max: u64,
     /// The smallest latency of any link.
     pub latency_us_min: u64,
     /// The largest latency of any link.
@@ -66,12 +60,8 @@ impl Default for Profile {
             faults_max: 6,
             control_one_in: 8,
             fault_within_us: 1_200_000,
-            fault_us_min: 20_000,
-            fault_us_max: 1_800_000,
-            torn_bytes_max: 256,
-            free_bytes_max: 1_024,
-            disk_us_max: 64_000,
-            backup_age_us_max: 1_000_000,
+            fault_us_min: LASTS_US.min,
+            fault_us_max: LASTS_US.max,
             latency_us_min: 200,
             latency_us_max: 12_000,
             timing: Timing::default(),
@@ -104,89 +94,6 @@ impl fmt::Display for Profile {
     }
 }
 
-/// A kind of fault that a plan has or has not.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Family {
-    Freeze,
-    Crash,
-    Partition,
-    PartitionOneWay,
-    LoseRequest,
-    LoseResponse,
-    Delay,
-    Disk,
-    Restore,
-}
-
-const FAMILIES: [Family; 9] = [
-    Family::Freeze,
-    Family::Crash,
-    Family::Partition,
-    Family::PartitionOneWay,
-    Family::LoseRequest,
-    Family::LoseResponse,
-    Family::Delay,
-    Family::Disk,
-    Family::Restore,
-];
-
-/// Who keeps what it must not lose.
-const DURABLE: [&str; 5] = ["authority", "ledger", "destination", "agent-1", "agent-2"];
-
-/// Who opens a connection to whom.
-const CONVERSATIONS: [(&str, &str); 10] = [
-    ("agent-1", "worker-A"),
-    ("agent-2", "worker-B"),
-    ("worker-A", "destination"),
-    ("worker-B", "destination"),
-    ("worker-A", "ledger"),
-    ("worker-B", "ledger"),
-    ("worker-A", "authority"),
-    ("worker-B", "authority"),
-    ("authority", "destination"),
-    ("supervisor", "authority"),
-];
-
-/// The moments that the protocol turns on, and who reaches them.
-const POINTS: [(&str, &str); 24] = [
-    ("destination", "before-effect"),
-    ("worker-A", "before-apply"),
-    ("worker-B", "before-apply"),
-    ("worker-A", "before-dispatch"),
-    ("worker-B", "before-dispatch"),
-    ("worker-A", "before-settle"),
-    ("worker-B", "before-settle"),
-    ("worker-A", "before-reconcile"),
-    ("worker-B", "before-claim"),
-    ("destination", "before-applied"),
-    ("destination", "before-admitted"),
-    ("destination", "before-reconciled"),
-    ("authority", "before-admit"),
-    ("authority", "before-ready"),
-    ("ledger", "before-entry"),
-    ("ledger", "before-may-dispatch"),
-    ("supervisor", "before-take-over"),
-    ("authority", "before-sync"),
-    ("ledger", "before-sync"),
-    ("destination", "before-sync"),
-    ("authority", "after-sync"),
-    ("destination", "after-sync"),
-    ("authority", "before-late-records"),
-    ("destination", "before-late-records"),
-];
-
-/// Events after which something going wrong is interesting.
-const EVENTS: [EventKind; 8] = [
-    EventKind::LeaseGranted,
-    EventKind::TakeoverComplete,
-    EventKind::LeaseEnded,
-    EventKind::OperationClaimed,
-    EventKind::Dispatched,
-    EventKind::EffectCommitted,
-    EventKind::OutcomeUnknown,
-    EventKind::Reconciled,
-];
-
 impl Plan {
     /// The plan of a seed.
     pub fn generate(seed: Seed, design: &Design, profile: &Profile) -> Self {
@@ -194,11 +101,12 @@ impl Plan {
         let (link, tasks) = (draw.link(), draw.tasks());
         // Other stores lose evidence that was given, and a store for ownership and value is one.
         let can_be_restored = !design.fence.is_co_located();
-        let families: Vec<_> = FAMILIES
-            .into_iter()
-            .filter(|family| *family != Family::Restore || can_be_restored)
+        let kinds: Vec<_> = FaultKind::ALL
+            .iter()
+            .copied()
+            .filter(|kind| *kind != FaultKind::Restore || can_be_restored)
             .collect();
-        let faults = Draw { rng: seed.stream("faults"), profile }.faults(&families);
+        let faults = Draw { rng: seed.stream("faults"), profile }.faults(&kinds);
         Self {
             seed,
             heal_at_us: profile.fault_within_us + profile.fault_us_max,
@@ -211,26 +119,26 @@ impl Plan {
     }
 }
 
-struct Draw<'a> {
+pub(super) struct Draw<'a> {
     rng: ChaCha8Rng,
-    profile: &'a Profile,
+    pub(super) profile: &'a Profile,
 }
 
 impl Draw<'_> {
-    fn between(&mut self, min: u64, max: u64) -> u64 {
+    pub(super) fn between(&mut self, min: u64, max: u64) -> u64 {
         between(&mut self.rng, min, max)
     }
 
-    fn pick<T: Copy>(&mut self, items: &[T]) -> T {
+    pub(super) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         *choose(&mut self.rng, items)
     }
 
-    fn is_heads(&mut self) -> bool {
+    pub(super) fn is_heads(&mut self) -> bool {
         self.between(0, 1) == 1
     }
 
     /// Log-uniform: every doubling is equally likely.
-    fn between_log(&mut self, min: u64, max: u64) -> u64 {
+    pub(super) fn between_log(&mut self, min: u64, max: u64) -> u64 {
         let doublings = (max / min.max(1)).max(1).ilog2();
         let low = min << self.between(0, u64::from(doublings));
         self.between(low, (low * 2).min(max).max(low))
@@ -262,123 +170,12 @@ impl Draw<'_> {
         }
         tasks
     }
-
-    fn faults(&mut self, all: &[Family]) -> Vec<PlannedFault> {
-        let Profile { faults_min, faults_max, control_one_in, .. } = *self.profile;
-        if self.between(1, control_one_in.max(1)) == 1 {
-            return Vec::new();
-        }
-        let mut families: Vec<_> = all.iter().copied().filter(|_| self.is_heads()).collect();
-        if families.is_empty() {
-            families.push(self.pick(all));
-        }
-        let count = self.between(faults_min, faults_max);
-        (0..count)
-            .map(|_| {
-                let family = self.pick(&families);
-                self.fault(family)
-            })
-            .collect()
-    }
-
-    fn fault(&mut self, family: Family) -> PlannedFault {
-        let Profile { fault_us_min, fault_us_max, .. } = *self.profile;
-        let for_us = self.between_log(fault_us_min, fault_us_max);
-        let (from, to) = self.pick(&CONVERSATIONS);
-        let (from, to) = (from.to_owned(), to.to_owned());
-        let trigger = match family {
-            // A lost packet is the one that the trigger has caught.
-            Family::LoseRequest => self.before_packet(&from, &to),
-            Family::LoseResponse => self.before_packet(&to, &from),
-            Family::Disk => return self.disk(for_us, (&from, &to)),
-            _ => self.trigger(&from, &to),
-        };
-        let fault = match family {
-            Family::Freeze => Fault::Freeze { host: self.whom(&trigger), for_us },
-            Family::Crash => Fault::Crash { host: self.whom(&trigger), restart_after_us: for_us },
-            Family::Partition => Fault::Partition { a: vec![from], b: vec![to], for_us },
-            Family::PartitionOneWay if self.is_heads() => {
-                Fault::PartitionOneWay { from: to, to: from, for_us }
-            }
-            Family::PartitionOneWay => Fault::PartitionOneWay { from, to, for_us },
-            Family::LoseRequest => Fault::LoseRequest { from, to },
-            Family::LoseResponse => Fault::LoseResponse { from, to },
-            Family::Delay => {
-                let extra_us = self.between_log(fault_us_min, fault_us_max / 2);
-                Fault::Delay { from, to, extra_us, for_us }
-            }
-            Family::Restore => Fault::Disk(DiskFault::Restore {
-                host: "authority".into(),
-                age_us: self.between_log(1_000, self.profile.backup_age_us_max),
-                restart_after_us: for_us,
-            }),
-            Family::Disk => unreachable!("it has returned above, with a trigger of its own"),
-        };
-        PlannedFault { trigger, fault }
-    }
-
-    fn disk(&mut self, for_us: u64, (from, to): (&str, &str)) -> PlannedFault {
-        let Profile { torn_bytes_max, free_bytes_max, disk_us_max, .. } = *self.profile;
-        let host = self.pick(&DURABLE).to_owned();
-        // Half of them strike between a write and its sync; without that, nothing is torn.
-        let trigger = if self.is_heads() {
-            let nth = self.between_log(1, 16);
-            Trigger::Point { host: host.clone(), name: "before-sync".into(), nth }
-        } else {
-            self.trigger(from, to)
-        };
-        let fault = match self.between(0, 3) {
-            0 => {
-                let kept_bytes = self.between_log(1, torn_bytes_max);
-                DiskFault::Tear { host, kept_bytes, restart_after_us: for_us }
-            }
-            1 => DiskFault::Fail { host, for_us },
-            2 => DiskFault::Slow { host, by_us: self.between_log(1_000, disk_us_max), for_us },
-            _ => DiskFault::Fill { host, free_bytes: self.between_log(1, free_bytes_max), for_us },
-        };
-        PlannedFault { trigger, fault: Fault::Disk(fault) }
-    }
-
-    fn before_packet(&mut self, from: &str, to: &str) -> Trigger {
-        let nth = self.between_log(1, 12);
-        Trigger::BeforePacket { from: from.into(), to: to.into(), nth }
-    }
-
-    fn trigger(&mut self, from: &str, to: &str) -> Trigger {
-        match self.between(0, 3) {
-            0 => Trigger::At { at_us: self.between(0, self.profile.fault_within_us) },
-            1 => {
-                let (host, name) = self.pick(&POINTS);
-                let nth = self.between_log(1, 4);
-                Trigger::Point { host: host.into(), name: name.into(), nth }
-            }
-            2 => self.before_packet(from, to),
-            _ => {
-                let kind = self.pick(&EVENTS);
-                Trigger::Event { kind, nth: self.between_log(1, 6), host: None }
-            }
-        }
-    }
-
-    /// Whom a process fault strikes: whoever its trigger is about, or anybody.
-    fn whom(&mut self, trigger: &Trigger) -> String {
-        match trigger {
-            Trigger::Point { host, .. } => host.clone(),
-            Trigger::BeforePacket { from, .. } => from.clone(),
-            // Workers are who is replaced, so they are struck as often as all others.
-            Trigger::At { .. } | Trigger::Event { .. } if self.is_heads() => {
-                self.pick(&WORKERS).into()
-            }
-            Trigger::At { .. } | Trigger::Event { .. } => {
-                self.pick(&[&SERVICES[..], &AGENTS[..]].concat()).into()
-            }
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fault::{DiskFault, Fault};
 
     fn plans() -> impl Iterator<Item = Plan> {
         (0..2_000).map(|seed| Plan::generate(Seed(seed), &Design::default(), &Profile::default()))

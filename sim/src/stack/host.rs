@@ -18,12 +18,14 @@ use holdover_model::role::{Actor, Context, Output, Role, Signal};
 use rand_chacha::ChaCha8Rng;
 use rand_core::Rng;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::spawn_local;
 
 use super::log::LogError;
 use super::peers::Peers;
 use super::store::Store;
 use super::timing::Timing;
-use crate::time::{Instant, sleep_until, unix_now};
+use crate::message::{Delivery, delivery};
+use crate::time::{Instant, sleep, sleep_until, unix_now};
 use crate::{point, world};
 
 /// Where a role keeps its records.
@@ -165,7 +167,18 @@ impl<R: Role> Driver<R> {
         }
         for (to, message) in output.sends {
             point(message.point_before()).await;
-            self.peers.send(&to, message);
+            match delivery(to.name(), message.kind()) {
+                Delivery::Once => self.peers.send(&to, message),
+                Delivery::Never => {}
+                Delivery::AgainAfter(pause) => {
+                    self.peers.send(&to, message.clone());
+                    let peers = self.peers.clone();
+                    spawn_local(async move {
+                        sleep(pause).await;
+                        peers.send(&to, message);
+                    });
+                }
+            }
         }
         if !output.late_records.is_empty() {
             self.late = output.late_records;

@@ -40,8 +40,7 @@ pub use run::{Finding, Run, run};
 pub use timing::Timing;
 
 use crate::plan::Plan;
-use crate::time::unix_now;
-use crate::world::{HostOptions, START_UNIX_NS, World};
+use crate::world::{HostOptions, World, since_start};
 use host::Seat;
 
 /// The names of the workers.
@@ -122,7 +121,8 @@ pub fn install(world: &mut World, plan: &Plan) {
             let seat = seat(Actor::Agent(brief.id.clone()), &d, t);
             let (agent, begin) = (Agent::new(brief.clone()), begin.clone());
             async move {
-                let up_for = Duration::from_nanos(unix_now().unix_ns - START_UNIX_NS);
+                // What is wanted when is the plan's, so the host's clock has no say in it.
+                let up_for = since_start().unwrap_or_default();
                 let begin = begin
                     .into_iter()
                     .map(|(at, signal)| (at.saturating_sub(up_for), signal))

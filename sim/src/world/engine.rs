@@ -16,8 +16,7 @@ use tokio::time::Instant;
 use turmoil_fs::FsEnterGuard;
 use turmoil_net::{EnterGuard, KernelConfig, Net, Packet, Transport};
 
-use super::clock;
-use super::effect::Active;
+use super::effect::{Active, StallId, Waiting};
 use super::host::{Host, TimerId};
 use super::network::{self, Fate, LinkProfile, Network};
 use super::queue::Queue;
@@ -74,6 +73,7 @@ pub(crate) struct Core {
     pub(super) healed_plans: usize,
     pub(super) active: Vec<Active>,
     pub(super) next_active: u64,
+    pub(super) waiting: Waiting,
     pub(super) fired: Vec<FiredFault>,
     /// Crashed hosts whose process still has to be dropped.
     pub(super) crashed: Vec<usize>,
@@ -110,6 +110,7 @@ impl Core {
             healed_plans: 0,
             active: Vec::new(),
             next_active: 0,
+            waiting: Waiting::default(),
             fired: Vec::new(),
             crashed: Vec::new(),
             cut_off: Vec::new(),
@@ -160,8 +161,11 @@ impl Core {
         match what {
             Happening::Arrival { from, to, packet } => self.arrive(from, to, packet),
             Happening::Timers { host } => {
-                self.hosts[host].timers.scheduled_ns = None;
-                self.timers_due(host);
+                // Else an earlier deadline has been registered since, and seen to.
+                if self.hosts[host].timers.scheduled_ns == Some(at_ns) {
+                    self.hosts[host].timers.scheduled_ns = None;
+                    self.timers_due(host);
+                }
             }
             Happening::Tick => {
                 for host in 0..self.hosts.len() {
@@ -286,11 +290,17 @@ impl Core {
 
     pub(super) fn transmit(&mut self, ends: (usize, usize), packet: Packet) {
         self.packets += 1;
-        if let Fate::Arrives { at_ns, packet } = self.network.transmit(self.now_ns, ends, packet) {
-            let (from, to) = ends;
-            self.digest.packet(at_ns, from, to, &packet);
-            self.queue.push(at_ns, Happening::Arrival { from, to, packet });
+        let fate = self.network.transmit(self.now_ns, ends, packet);
+        let Fate::Arrives { at_ns, again_at_ns, packet } = fate else { return };
+        if let Some(again_at_ns) = again_at_ns {
+            self.arrives(again_at_ns, ends, packet.clone());
         }
+        self.arrives(at_ns, ends, packet);
+    }
+
+    fn arrives(&mut self, at_ns: u64, (from, to): (usize, usize), packet: Packet) {
+        self.digest.packet(at_ns, from, to, &packet);
+        self.queue.push(at_ns, Happening::Arrival { from, to, packet });
     }
 
     // What code on the hosts asks for.
@@ -319,10 +329,12 @@ impl Core {
         }
     }
 
-    pub(crate) fn reach_point(&mut self, host: usize, name: &str) {
+    /// Gives the stall that stops the task at the point, if one does.
+    pub(crate) fn reach_point(&mut self, host: usize, name: &str) -> Option<StallId> {
         for plan_index in self.plans.at_point(host, name) {
             self.strike(plan_index);
         }
+        self.stall_at(host, name)
     }
 
     /// Whether nothing on the host gets any further for now.
@@ -342,20 +354,21 @@ impl Core {
         waker: &Waker,
     ) -> Option<TimerId> {
         let state = &mut self.hosts[host];
-        let at_ns = state.process.as_ref()?.clock.world_ns(deadline);
-        if at_ns <= self.now_ns {
+        let deadline_ns = state.process.as_ref()?.clock.monotonic_ns(deadline);
+        if deadline_ns <= state.clock.monotonic_ns(self.now_ns) {
             return None;
         }
-        let id = state.timers.insert(at_ns, waker.clone());
+        let id = state.timers.insert(deadline_ns, waker.clone());
         self.schedule_timers(host);
         Some(id)
     }
 
     /// Keeps a registered deadline, with another waker; `false` if it has come.
     pub(crate) fn keep_timer(&mut self, host: usize, id: TimerId, waker: &Waker) -> bool {
-        let waits = id.0 > self.now_ns;
+        let state = &mut self.hosts[host];
+        let waits = id.0 > state.clock.monotonic_ns(self.now_ns);
         if waits {
-            self.hosts[host].timers.rewake(id, waker);
+            state.timers.rewake(id, waker);
         }
         waits
     }
@@ -365,7 +378,7 @@ impl Core {
     }
 
     pub(crate) fn wall_clock(&self, host: usize) -> Timestamp {
-        clock::wall(self.now_ns, self.hosts[host].wall_offset_ns)
+        self.hosts[host].clock.wall(self.now_ns)
     }
 
     pub(super) fn stream_of(&self, host: usize, label: &str) -> ChaCha8Rng {
@@ -379,16 +392,18 @@ impl Core {
         if !self.hosts[host].runs() {
             return; // They are overdue when it runs again.
         }
-        self.hosts[host].timers.fire(self.now_ns);
+        let state = &mut self.hosts[host];
+        state.timers.fire(state.clock.monotonic_ns(self.now_ns));
         if self.hosts[host].was_woken() {
             self.mark_ready(host);
         }
         self.schedule_timers(host);
     }
 
-    fn schedule_timers(&mut self, host: usize) {
-        let timers = &mut self.hosts[host].timers;
+    pub(super) fn schedule_timers(&mut self, host: usize) {
+        let Host { timers, clock, .. } = &mut self.hosts[host];
         let Some(earliest_ns) = timers.earliest_ns() else { return };
+        let earliest_ns = clock.world_ns(earliest_ns);
         if timers.scheduled_ns.is_none_or(|scheduled_ns| earliest_ns < scheduled_ns) {
             timers.scheduled_ns = Some(earliest_ns);
             self.queue.push(earliest_ns, Happening::Timers { host });
@@ -400,9 +415,9 @@ impl Core {
         self.running = Some(host);
         self.net().set_current(self.hosts[host].id);
         let state = &mut self.hosts[host];
-        state.disk.files.set_now(Duration::from_nanos(clock::START_UNIX_NS + self.now_ns));
+        state.disk.files.set_now(Duration::from_nanos(state.clock.wall(self.now_ns).unix_ns));
         let process = state.process.as_mut().expect("only started processes are run");
-        process.clock.advance_to(self.now_ns)
+        process.clock.advance_to(state.clock.monotonic_ns(self.now_ns))
     }
 }
 

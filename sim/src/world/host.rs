@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime, RuntimeMetrics};
 use turmoil_net::{HostId, Packet};
 
-use super::clock::HostClock;
+use super::clock::{BootClock, MachineClock};
 use super::disk::Disk;
 
 /// Makes the main task of a host.
@@ -47,14 +47,13 @@ pub(super) struct Host {
     /// Who waits at a point for the end of a freeze.
     pub(super) thaw_wakers: Vec<Waker>,
     pub(super) timers: Timers,
-    /// How far its wall clock is off.
-    pub(super) wall_offset_ns: i64,
+    pub(super) clock: MachineClock,
     pub(super) process: Option<ProcessView>,
 }
 
 /// What the world needs of a running process without owning it.
 pub(super) struct ProcessView {
-    pub(super) clock: HostClock,
+    pub(super) clock: BootClock,
     pub(super) idle: Arc<Idle>,
     metrics: RuntimeMetrics,
 }
@@ -82,7 +81,7 @@ impl Host {
             inbox: VecDeque::new(),
             thaw_wakers: Vec::new(),
             timers: Timers::default(),
-            wall_offset_ns: 0,
+            clock: MachineClock::default(),
             process: None,
         }
     }
@@ -107,21 +106,22 @@ impl Host {
     }
 }
 
-/// Identifies a registered deadline: when, and a number that makes it unique.
+/// Identifies a registered deadline: when by the monotonic clock of its host, and a number
+/// that makes it unique.
 pub(crate) type TimerId = (u64, u64);
 
-/// The deadlines that a host's code has registered.
+/// The deadlines that a host's code has registered, by its monotonic clock.
 #[derive(Default)]
 pub(super) struct Timers {
     waiting: BTreeMap<TimerId, Waker>,
     next: u64,
-    /// The earliest time at which the world will look here anyway.
+    /// The earliest time of the world at which it will look here anyway.
     pub(super) scheduled_ns: Option<u64>,
 }
 
 impl Timers {
-    pub(super) fn insert(&mut self, at_ns: u64, waker: Waker) -> TimerId {
-        let id = (at_ns, self.next);
+    pub(super) fn insert(&mut self, monotonic_ns: u64, waker: Waker) -> TimerId {
+        let id = (monotonic_ns, self.next);
         self.next += 1;
         self.waiting.insert(id, waker);
         id
@@ -138,13 +138,13 @@ impl Timers {
     }
 
     pub(super) fn earliest_ns(&self) -> Option<u64> {
-        self.waiting.first_key_value().map(|((at_ns, _), _)| *at_ns)
+        self.waiting.first_key_value().map(|((monotonic_ns, _), _)| *monotonic_ns)
     }
 
     /// Wakes everybody whose deadline has come, the earliest first.
-    pub(super) fn fire(&mut self, now_ns: u64) {
+    pub(super) fn fire(&mut self, monotonic_ns: u64) {
         while let Some(entry) = self.waiting.first_entry() {
-            if entry.key().0 > now_ns {
+            if entry.key().0 > monotonic_ns {
                 break;
             }
             entry.remove().wake();
@@ -180,10 +180,10 @@ impl Process {
         Self { runtime, idle }
     }
 
-    pub(super) fn view(&self, now_ns: u64) -> ProcessView {
+    pub(super) fn view(&self, monotonic_ns: u64) -> ProcessView {
         let _context = self.runtime.enter();
         ProcessView {
-            clock: HostClock::new(tokio::time::Instant::now(), now_ns),
+            clock: BootClock::new(tokio::time::Instant::now(), monotonic_ns),
             idle: Arc::clone(&self.idle),
             metrics: self.runtime.metrics(),
         }

@@ -5,7 +5,7 @@
 //! idle. Time between two events costs nothing.
 //!
 //! * [`World`] adds hosts, plans faults and runs.
-//! * [`emit`], [`host_name`], [`random`] are for the code on the hosts.
+//! * [`emit`], [`host_name`], [`random`], [`since_start`] are for the code on the hosts.
 //!
 //! # What the code on the hosts has to keep to
 //!
@@ -24,6 +24,7 @@ mod disk;
 mod effect;
 mod engine;
 mod host;
+mod link;
 mod network;
 mod queue;
 mod record;
@@ -52,6 +53,7 @@ use engine::{Core, Happening};
 use host::{Boot, Host, Process};
 
 pub use clock::START_UNIX_NS;
+pub(crate) use effect::StallId;
 pub(crate) use host::TimerId;
 pub use network::LinkProfile;
 pub use record::{FiredFault, Record};
@@ -366,7 +368,8 @@ impl World {
             let now_ns = core.now_ns;
             if boots {
                 core.hosts[host].boots += 1;
-                core.hosts[host].process = Some(process.view(now_ns));
+                let monotonic_ns = core.hosts[host].clock.monotonic_ns(now_ns);
+                core.hosts[host].process = Some(process.view(monotonic_ns));
             }
             (core.enter_host(host), core.hosts[host].disk.files.clone())
         };
@@ -449,6 +452,12 @@ fn nanoseconds(duration: Duration) -> u64 {
 pub fn emit(event: Event) {
     tracing::info!(target: "holdover", kind = event.kind().as_str(), ?event);
     context::with_current(|core, host| core.emit(host, event));
+}
+
+/// The world's own time since the start, which no clock on a host can be trusted to show;
+/// `None` outside of a simulation. For workloads and for tests, not for code under test.
+pub fn since_start() -> Option<Duration> {
+    context::with_current(|core, _| Duration::from_nanos(core.now_ns))
 }
 
 /// The name of the host that the calling code runs on; `None` outside of a simulation.

@@ -10,6 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use rand_chacha::ChaCha8Rng;
 use turmoil_net::{Packet, TcpFlags, TcpSegment, Transport};
 
+use super::link::{DatagramFate, Link};
 use crate::random::{Seed, between};
 
 /// The smallest and largest time that a packet travels.
@@ -22,17 +23,11 @@ pub struct LinkProfile {
     pub latency_us_max: u64,
 }
 
-/// One direction between two hosts.
-#[derive(Default)]
-pub(super) struct Link {
-    latencies: Option<ChaCha8Rng>,
-    last_arrival_ns: u64,
-    /// How many partitions cut it.
-    pub(super) cuts: u32,
-    /// How much the delays that are on add.
-    pub(super) extra_ns: u64,
-    /// What waits for the end of a partition.
-    held: VecDeque<Packet>,
+impl LinkProfile {
+    /// How long the next packet travels.
+    pub(super) fn draw_ns(self, random: &mut ChaCha8Rng) -> u64 {
+        between(random, self.latency_us_min, self.latency_us_max).saturating_mul(1_000)
+    }
 }
 
 /// All links, and what the network remembers of the connections over them.
@@ -46,10 +41,15 @@ pub(super) struct Network {
     connections: BTreeMap<(End, End), Connection>,
     /// Exchanges of which one half will be lost.
     pub(super) losses: Vec<Loss>,
+    /// Links whose next packet with data will be late, and by how much.
+    pub(super) late: Vec<(usize, usize, u64)>,
+    /// Until when a late segment holds up what follows on its connection, by who sends and
+    /// who receives.
+    held_up: BTreeMap<(End, End), u64>,
 }
 
 /// One end of a connection: a host and a port.
-type End = (usize, u16);
+pub(super) type End = (usize, u16);
 
 /// How far a connection is, as seen from the network.
 #[derive(Default)]
@@ -77,7 +77,12 @@ pub(super) enum Half {
 
 /// What becomes of a packet.
 pub(super) enum Fate {
-    Arrives { at_ns: u64, packet: Packet },
+    Arrives {
+        at_ns: u64,
+        /// When it arrives once more.
+        again_at_ns: Option<u64>,
+        packet: Packet,
+    },
     Held,
     Lost,
 }
@@ -91,6 +96,8 @@ impl Network {
             links: Vec::new(),
             connections: BTreeMap::new(),
             losses: Vec::new(),
+            late: Vec::new(),
+            held_up: BTreeMap::new(),
         }
     }
 
@@ -129,13 +136,69 @@ impl Network {
                 Transport::Udp(_) => Fate::Lost,
             };
         }
+        let fate = match packet.payload {
+            Transport::Udp(_) if link.datagrams.are_on() => {
+                link.datagrams.draw(profile, || seed.stream(&format!("datagrams {from} -> {to}")))
+            }
+            _ => DatagramFate::default(),
+        };
+        if fate.is_lost {
+            return Fate::Lost;
+        }
         let latencies =
             link.latencies.get_or_insert_with(|| seed.stream(&format!("latency {from} -> {to}")));
-        let latency_us = between(latencies, profile.latency_us_min, profile.latency_us_max);
-        let travels_ns = latency_us.saturating_mul(1_000).saturating_add(link.extra_ns);
-        let at_ns = now_ns.saturating_add(travels_ns);
-        link.last_arrival_ns = link.last_arrival_ns.max(at_ns);
-        Fate::Arrives { at_ns: link.last_arrival_ns, packet }
+        let latency_ns = profile.draw_ns(latencies);
+        let depart_ns = link.depart_ns(now_ns, packet.size());
+        let again_at_ns = fate.copy_ns.map(|copy_ns| link.arrive_ns(depart_ns, copy_ns));
+        let strays_ns = self.take_late((from, to), &packet).or(fate.strays_ns);
+        let link = self.link(from, to);
+        let at_ns = match (&packet.payload, strays_ns) {
+            (Transport::Udp(_), Some(extra_ns)) => {
+                link.arrive_ns(depart_ns, latency_ns.saturating_add(extra_ns))
+            }
+            (Transport::Udp(_), None) => link.arrive_in_order_ns(depart_ns, latency_ns),
+            (Transport::Tcp(segment), extra_ns) => {
+                let connection = ((from, segment.src_port), (to, segment.dst_port));
+                let at_ns = link.arrive_in_order_ns(depart_ns, latency_ns);
+                self.hold_up(connection, at_ns, extra_ns)
+            }
+        };
+        Fate::Arrives { at_ns, again_at_ns, packet }
+    }
+
+    /// By how much this packet is late, if it is the one that was to be.
+    fn take_late(&mut self, (from, to): (usize, usize), packet: &Packet) -> Option<u64> {
+        if self.late.is_empty() || !carries_data(packet) {
+            return None;
+        }
+        let index = self.late.iter().position(|late| (late.0, late.1) == (from, to))?;
+        Some(self.late.remove(index).2)
+    }
+
+    /// When a segment arrives that would arrive then, if it is late itself or follows one
+    /// that is.
+    fn hold_up(&mut self, connection: (End, End), at_ns: u64, extra_ns: Option<u64>) -> u64 {
+        if let Some(extra_ns) = extra_ns {
+            let until_ns = self.held_up.entry(connection).or_default();
+            *until_ns = (*until_ns).max(at_ns.saturating_add(extra_ns));
+        }
+        match self.held_up.get(&connection) {
+            Some(until_ns) if *until_ns > at_ns => *until_ns,
+            Some(_) => {
+                self.held_up.remove(&connection);
+                at_ns
+            }
+            None => at_ns,
+        }
+    }
+
+    /// The established connections between two hosts, as (who opened it, to whom).
+    pub(super) fn between(&self, a: usize, b: usize) -> Vec<(End, End)> {
+        let is_between = |(source, target): &(End, End)| {
+            [(source.0, target.0), (target.0, source.0)].contains(&(a, b))
+        };
+        let established = self.connections.iter().filter(|(_, connection)| connection.confirmed);
+        established.map(|(ends, _)| *ends).filter(is_between).collect()
     }
 
     /// What a link that is no longer cut has held back, in order.

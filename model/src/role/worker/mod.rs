@@ -113,9 +113,13 @@ impl Worker {
     /// The lease is gone, and no job relies on it any more.
     fn let_go(&mut self, context: Context<'_>, resource: &ResourceId, out: &mut Out) {
         let Some(lease) = self.drop_holding(context, resource, out) else { return };
-        let holder = lease.holder();
+        self.rely_no_more(resource, &lease.holder());
+    }
+
+    /// No job relies on this lease any more.
+    fn rely_no_more(&mut self, resource: &ResourceId, holder: &Holder) {
         for job in self.jobs.values_mut().filter(|job| job.resource() == *resource) {
-            job.holder = job.holder.take().filter(|under| *under != holder);
+            job.holder = job.holder.take().filter(|under| under != holder);
         }
     }
 
@@ -206,8 +210,13 @@ impl Worker {
             self.holdings.get(resource).is_some_and(|held| held.lease.holder() == *holder);
         let mut asked = self.waiting(resource, |stage| matches!(stage, Stage::Confirming(_)));
         asked.retain(|key| self.jobs[key].holder.as_ref() == Some(holder));
-        if !is_current && is_holding {
-            self.let_go(context, resource, out);
+        if !is_current {
+            if is_holding {
+                self.drop_holding(context, resource, out);
+            }
+            // Also where a later lease is held by now: a job that stuck to the earlier one
+            // would ask about it for ever.
+            self.rely_no_more(resource, holder);
         }
         for key in asked {
             let Stage::Confirming(attempt_id) = self.jobs[&key].stage else { continue };
