@@ -7,6 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use crate::time::ready_in_turn;
 use crate::world::context;
 
 /// Marks a moment that a plan can name, for example `point("before-effect").await`.
@@ -35,7 +36,7 @@ impl Future for Point<'_> {
                 core.wake_at_thaw(host, cx.waker());
                 Poll::Pending
             } else {
-                Poll::Ready(())
+                ready_in_turn(cx)
             }
         })
         .unwrap_or(Poll::Ready(()))

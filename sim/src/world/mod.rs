@@ -18,14 +18,17 @@
 //!
 //! Hosts that share memory can wake each other; that takes no time and no fault can stop it.
 
+mod budget;
 mod clock;
 pub(crate) mod context;
 mod effect;
 mod engine;
 mod host;
 mod network;
+mod pulse;
 mod queue;
 mod record;
+mod trace;
 mod watch;
 
 use std::cell::RefCell;
@@ -45,6 +48,7 @@ use turmoil_net::netstat;
 
 use crate::fault::PlannedFault;
 use crate::random::Seed;
+use budget::Exceeded;
 use context::Lives;
 use engine::{Core, Happening};
 use host::{Boot, Host, Process};
@@ -52,7 +56,9 @@ use host::{Boot, Host, Process};
 pub use clock::START_UNIX_NS;
 pub(crate) use host::TimerId;
 pub use network::LinkProfile;
+pub use pulse::Pulse;
 pub use record::{FiredFault, Record};
+pub use trace::{Moment, What};
 
 /// What a world is like.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -65,6 +71,14 @@ pub struct WorldConfig {
     pub timer_resolution_us: u64,
     /// How many steps a run may take: happenings and runs of hosts.
     pub steps_max: u64,
+    /// How often the tasks of one host may be run at one instant. More than that is a host
+    /// that does not let time pass.
+    pub polls_at_instant_max: u64,
+    /// How much memory events and packets on their way may take, in bytes.
+    ///
+    /// What the code on the hosts allocates itself is not in it: that cannot be told apart
+    /// from the memory of other runs in this process.
+    pub memory_max_bytes: u64,
 }
 
 impl Default for WorldConfig {
@@ -73,6 +87,8 @@ impl Default for WorldConfig {
             link: LinkProfile { latency_us_min: 1_000, latency_us_max: 20_000 },
             timer_resolution_us: 1_000,
             steps_max: 10_000_000,
+            polls_at_instant_max: 200_000,
+            memory_max_bytes: 1 << 30,
         }
     }
 }
@@ -106,7 +122,21 @@ pub enum RunEnd {
     /// Nothing is left that could happen.
     Idle,
     /// The budget of steps is used up.
-    OutOfSteps,
+    OutOfSteps {
+        /// The host whose tasks were run most often.
+        host: String,
+    },
+    /// The budget of memory is used up.
+    OutOfMemory {
+        /// The host whose events and packets take most of it.
+        host: String,
+    },
+    /// Tasks on a host are run again and again without any time passing: they wake
+    /// themselves or each other, or wait for times that have come already.
+    Stuck {
+        /// On which host.
+        host: String,
+    },
     /// A task on a host panicked.
     Panicked {
         /// On which host.
@@ -131,6 +161,7 @@ pub struct UnknownHost {
 pub struct World {
     config: WorldConfig,
     machines: Vec<Machine>,
+    pulse: Arc<Pulse>,
     core: Rc<RefCell<Core>>,
     lives: Option<Lives>,
 }
@@ -152,7 +183,18 @@ impl World {
         context::watch_panics();
         let tick_us = config.timer_resolution_us.min(latency_us_min).max(1);
         let core = Core::new(seed, config.link, tick_us * 1_000);
-        Self { config, machines: Vec::new(), core: Rc::new(RefCell::new(core)), lives: None }
+        Self {
+            config,
+            machines: Vec::new(),
+            pulse: Arc::default(),
+            core: Rc::new(RefCell::new(core)),
+            lives: None,
+        }
+    }
+
+    /// Shows to other threads that the world is alive. See [`Pulse`].
+    pub fn pulse(&self) -> Arc<Pulse> {
+        Arc::clone(&self.pulse)
     }
 
     /// Adds a host that may use tokio's timers directly. See [`host_with`](Self::host_with).
@@ -190,8 +232,10 @@ impl World {
         let address = layout.lookup(name);
         core.network.add_host(address);
         let disk_seed = core.seed.stream(&format!("disk of {name}")).next_u64();
-        core.hosts.push(Host::new(name, id, address, options.plain_timers, disk_seed));
-        self.machines.push(Machine { boot: Box::new(move || Box::pin(boot())), process: None });
+        let host = Host::new(name, id, address, options.plain_timers, disk_seed);
+        self.pulse.add_host(host.name.clone());
+        core.hosts.push(host);
+        self.machines.push(Machine { boot: Rc::new(move || Box::pin(boot())), process: None });
     }
 
     /// Plans a fault; gives its index among the planned faults. What its trigger counts, it
@@ -264,6 +308,18 @@ impl World {
         self.core.borrow().digest.value()
     }
 
+    /// Keeps from now on everything that goes into the digest, so that two runs whose digests
+    /// differ can be compared moment by moment. This takes much memory.
+    pub fn record_trace(&mut self) {
+        self.core.borrow_mut().digest.record_trace();
+    }
+
+    /// What was kept since [`record_trace`](Self::record_trace), in order.
+    pub fn trace(&self) -> Vec<Moment> {
+        let core = self.core.borrow();
+        core.digest.trace_of(|host| core.hosts[host].name.clone())
+    }
+
     /// Every event so far, in order.
     pub fn records(&self) -> std::cell::Ref<'_, [Record]> {
         std::cell::Ref::map(self.core.borrow(), |core| core.records.as_slice())
@@ -302,8 +358,8 @@ impl World {
                     core.now_ns = core.now_ns.max(deadline_ns);
                     return RunEnd::Deadline;
                 }
-                if core.steps >= self.config.steps_max {
-                    return RunEnd::OutOfSteps;
+                if let Some(exceeded) = core.check_budgets(&self.config) {
+                    return end_of(&core, &exceeded);
                 }
                 core.now_ns = at_ns;
                 at_ns
@@ -324,15 +380,17 @@ impl World {
                 if core.stopped {
                     return Some(RunEnd::Stopped);
                 }
-                if core.steps >= self.config.steps_max && !core.ready.is_empty() {
-                    return Some(RunEnd::OutOfSteps);
+                if !core.ready.is_empty()
+                    && let Some(exceeded) = core.check_budgets(&self.config)
+                {
+                    return Some(end_of(&core, &exceeded));
                 }
                 core.next_ready()
             };
             if let Some(host) = next {
-                if let Some(message) = self.run_host(host) {
-                    let host = self.core.borrow().hosts[host].name.to_string();
-                    return Some(RunEnd::Panicked { host, message });
+                let end = self.run_host(host);
+                if end.is_some() {
+                    return end;
                 }
                 continue;
             }
@@ -345,38 +403,59 @@ impl World {
         }
     }
 
-    /// Runs a host until it is idle at this instant; gives the message if a task panicked.
-    fn run_host(&mut self, host: usize) -> Option<String> {
+    /// Runs a host until it is idle at this instant; gives an end if that is one of the run.
+    fn run_host(&mut self, host: usize) -> Option<RunEnd> {
+        self.pulse.enter(host);
         let machine = &mut self.machines[host];
         let boots = machine.process.is_none();
-        let process = machine.process.get_or_insert_with(Process::start);
-        let (advance, disk) = {
+        let (polls_max, advance, disk);
+        let process = {
             let mut core = self.core.borrow_mut();
             core.steps += 1;
             let now_ns = core.now_ns;
             if boots {
                 core.hosts[host].boots += 1;
+            }
+            let process = machine.process.get_or_insert_with(|| {
+                let seed = core.stream_of(host, "select").next_u64();
+                Process::start(Arc::clone(&self.pulse), seed.to_le_bytes())
+            });
+            if boots {
                 core.hosts[host].process = Some(process.view(now_ns));
             }
-            (core.enter_host(host), core.hosts[host].disk.clone())
+            polls_max =
+                self.config.polls_at_instant_max.saturating_sub(core.hosts[host].effort.at(now_ns));
+            (advance, disk) = (core.enter_host(host), core.hosts[host].disk.clone());
+            process
         };
-        {
+        let polls = {
             let _disk = disk.enter();
             let _host = context::enter(&self.core, host);
-            process.run(advance, boots.then_some(&machine.boot));
+            let polls = process.run(advance, boots.then_some(&machine.boot), polls_max);
             // Entered after the disk, so it has to be left before.
             drop(self.core.borrow_mut().scratch_disk.take());
-        }
+            polls
+        };
         let mut core = self.core.borrow_mut();
         core.running = None;
         core.unsent = true;
-        if core.stopped {
+        if core.stopped || polls >= polls_max {
             // It was interrupted and has more to do if the run goes on.
             core.mark_ready(host);
         }
+        let now_ns = core.now_ns;
+        let state = &mut core.hosts[host];
+        state.effort.add(now_ns, polls);
         let panic = context::take_panic();
         // What a task does after its host has crashed did not happen.
-        panic.filter(|_| !core.hosts[host].is_down())
+        if state.is_down() {
+            return None;
+        }
+        let name = || state.name.to_string();
+        if let Some(message) = panic {
+            return Some(RunEnd::Panicked { host: name(), message });
+        }
+        (polls >= polls_max).then(|| RunEnd::Stuck { host: name() })
     }
 
     /// Drops the processes of crashed hosts such that their peers notice nothing.
@@ -427,6 +506,14 @@ impl Drop for World {
                 self.drop_process(host, process);
             }
         }
+    }
+}
+
+fn end_of(core: &Core, exceeded: &Exceeded) -> RunEnd {
+    let name = |host: usize| core.hosts[host].name.to_string();
+    match *exceeded {
+        Exceeded::Steps { host } => RunEnd::OutOfSteps { host: name(host) },
+        Exceeded::Memory { host } => RunEnd::OutOfMemory { host: name(host) },
     }
 }
 
