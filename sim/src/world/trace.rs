@@ -1,6 +1,6 @@
 //! A run moment by moment, for the comparison of two runs that should have been the same.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,9 +42,12 @@ pub enum What {
 impl Moment {
     /// What differs between two moments that should have been the same, in a few words.
     pub fn difference(&self, other: &Self) -> String {
+        let (one, another) = (self.to_string(), other.to_string());
+        let mut text =
+            if one == another { one } else { format!("{one}; the other time: {another}") };
         if let (What::Packet { payload: a, .. }, What::Packet { payload: b, .. }) =
             (&self.what, &other.what)
-            && self.to_string() == other.to_string()
+            && a != b
         {
             let equal = a.iter().zip(b).take_while(|(a, b)| a == b).count();
             let excerpt = |payload: &[u8]| {
@@ -52,13 +55,13 @@ impl Moment {
                 let end = payload.len().min(equal + EXCERPT / 2);
                 payload[start..end].escape_ascii().to_string()
             };
-            return format!(
-                "{self}: from byte {equal} on, \"{}\" is \"{}\" the other time",
-                excerpt(a),
-                excerpt(b)
+            let (a, b) = (excerpt(a), excerpt(b));
+            let _ = write!(
+                text,
+                "; its data differ from byte {equal} on: \"{a}\", the other time \"{b}\""
             );
         }
-        format!("{self}; the other time: {other}")
+        text
     }
 }
 
