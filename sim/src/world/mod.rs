@@ -7,14 +7,57 @@
 //! * [`World`] adds hosts, plans faults and runs.
 //! * [`emit`], [`host_name`], [`random`] are for the code on the hosts.
 //!
-//! # What the code on the hosts has to keep to
+//! # Whose code can run here
 //!
-//! * Sockets, files and timers come from [`net`](crate::net), [`fs`](crate::fs) and
-//!   [`time`](crate::time) or `tokio::time`; randomness from [`random`].
-//! * `select!` is `biased`: the order in which it polls otherwise comes from the operating
-//!   system, and tokio lets nobody seed it.
-//! * No threads, and so no `spawn_blocking`: they run in real time.
-//! * A task that never waits keeps its host, and with it the world, from ever being idle.
+//! Any that is asynchronous on tokio: `tokio::spawn` and `spawn_local`, channels, `select!`,
+//! tokio's timers, codecs, hyper, axum. What has to change is where sockets and files come
+//! from, one line for each import:
+//!
+//! ```text
+//! #[cfg(test)]
+//! use holdover::net::{TcpListener, TcpStream};
+//! #[cfg(not(test))]
+//! use tokio::net::{TcpListener, TcpStream};
+//! ```
+//!
+//! [`net`](crate::net) stands for `tokio::net`, [`fs`](crate::fs) for `std::fs`,
+//! [`time`](crate::time) for `tokio::time` (or keep tokio's own, see [`HostOptions`]).
+//! Randomness comes from [`random`]. The tests run an HTTP service made with axum.
+//!
+//! # What cannot be controlled, and how it is noticed
+//!
+//! | in the code on a host | what happens |
+//! | --- | --- |
+//! | `spawn_blocking`, and so `tokio::fs`, `lookup_host`, standard input and output | the task panics, and the run ends as [`RunEnd::Panicked`] with the host's name and what to use instead |
+//! | sockets of `tokio::net` | the same: the runtime has no I/O driver |
+//! | tasks that wake themselves or each other for ever, timers of zero | [`RunEnd::Stuck`] names the host; needs `tokio_unstable`, see below |
+//! | code that neither ends nor awaits | nothing inside of the process can interrupt it; a [`Sweep`](crate::sweep::Sweep) and a replay notice it from another thread, by the [`Pulse`], and name seed, plan and host; a plain [`World::run_for`] waits for ever |
+//! | the order of a `HashMap`, `getrandom`, `Instant::now`, `SystemTime::now`, a real thread, real files and sockets of `std` | not intercepted; if it changes the run, two runs of one seed differ, which [`check_determinism`](crate::sweep::Sweep::check_determinism) finds, and so does saving or replaying a failure: the first moment that differs is named, with its time and host |
+//! | memory that the code allocates itself | not counted: only events and packets are |
+//!
+//! What is deterministic without any help: the order of tasks, of timers, of packets and of
+//! `biased` selects, ports, addresses, latencies, [`random`], `tokio::time::Instant` and
+//! [`time::unix_now`](crate::time::unix_now).
+//!
+//! Hash keys, the machine's randomness and its clocks are not replaced, because that takes
+//! symbols of libc, which works on some systems only and for the whole process, other runs
+//! and the test harness included. Use `BTreeMap`, [`random`] and [`time`](crate::time); with
+//! hyper's servers, `auto_date_header(false)`.
+//!
+//! # With `--cfg tokio_unstable`
+//!
+//! Tokio lets its own randomness be seeded and its tasks be counted in its unstable interface
+//! only. This repository sets it in `.cargo/config.toml`; in yours, do the same:
+//!
+//! ```toml
+//! [build]
+//! rustflags = ["--cfg", "tokio_unstable"]
+//! ```
+//!
+//! Then the order in which a `select!` without `biased` polls comes from the run's seed, and
+//! a busy loop is [`RunEnd::Stuck`]. Without it that order is the operating system's, so a
+//! `select!` has to be `biased`, and a busy loop looks like code that never awaits. The runs
+//! are the same in both cases, and as fast.
 //!
 //! Hosts that share memory can wake each other; that takes no time and no fault can stop it.
 
