@@ -331,6 +331,7 @@ impl Future for UntilOver<'_> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let idle = self.0;
+        idle.pulse.beat();
         if idle.over.load(Ordering::Relaxed) {
             return Poll::Ready(());
         }
