@@ -7,6 +7,11 @@
 //!
 //! Outside of a simulation these are the functions of `std::fs`. The part of it that is
 //! offered here is what stores and logs are made of.
+//!
+//! ```
+//! // use std::fs::{File, OpenOptions};
+//! use holdover::fs::{File, OpenOptions};
+//! ```
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

@@ -6,7 +6,10 @@
 //!
 //! * [`world`]: the simulation: hosts, time, the network, what happened.
 //! * [`fault`]: what can go wrong and when, as data.
-//! * [`net`], [`fs`], [`time`]: sockets, files and timers for code under test.
+//! * [`net`], [`fs`], [`time`]: sockets, files and timers for code under test. Each is another
+//!   import for the same code: `holdover::net` for `tokio::net`, `holdover::fs` for `std::fs`,
+//!   `holdover::time` for `tokio::time`. [`world`] says whose code can run, and what of it
+//!   can and what cannot be controlled.
 //! * [`mod@point`]: named points in that code, for faults to strike at. [`message`]: messages
 //!   of a named kind, for faults to lose or repeat.
 //! * [`random`]: where all randomness comes from.

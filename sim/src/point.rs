@@ -7,6 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use crate::time::ready_in_turn;
 use crate::world::{StallId, context};
 
 /// Marks a moment that a plan can name, for example `point("before-effect").await`.
@@ -38,7 +39,7 @@ impl Future for Point<'_> {
             } else if self.stall.is_some_and(|id| core.is_stalled(id, cx.waker())) {
                 Poll::Pending
             } else {
-                Poll::Ready(())
+                ready_in_turn(cx)
             }
         })
         .unwrap_or(Poll::Ready(()))

@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use holdover_model::lease::Timestamp;
+use tokio::task::coop;
 pub use tokio::time::Instant;
 
 use crate::world::{TimerId, context};
@@ -70,8 +71,14 @@ impl Future for Sleep {
                 id.is_some()
             }),
         };
-        if waits == Some(true) { Poll::Pending } else { Poll::Ready(()) }
+        if waits == Some(true) { Poll::Pending } else { ready_in_turn(cx) }
     }
+}
+
+/// Ready, but not for ever without a break: a task that waits only for what has come already
+/// would otherwise never give way, and nobody could tell that it makes no progress.
+pub(crate) fn ready_in_turn(cx: &mut Context<'_>) -> Poll<()> {
+    coop::poll_proceed(cx).map(|turn| turn.made_progress())
 }
 
 impl Drop for Sleep {

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::plan::Plan;
 use crate::stack::Finding;
-use crate::sweep::{Outcome, Shown};
+use crate::sweep::{Divergence, Outcome, Shown};
 
 /// What `holdover sweep --json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -30,6 +30,8 @@ pub struct SweepReport {
     pub failure_rate_below: Option<f64>,
     /// The seeds that failed, in order.
     pub failures: Vec<FailureReport>,
+    /// The seeds whose two runs were not the same, if that was checked.
+    pub divergences: Vec<DivergenceReport>,
     /// SHA-256 over the runs' digests in the order of their seeds.
     pub digest: String,
 }
@@ -41,12 +43,40 @@ pub struct FailureReport {
     pub invariant: &'static str,
     /// What happened, in one sentence.
     pub explanation: String,
+    /// The host that is to blame, where one is: of a panic, a hang, an exceeded budget.
+    pub host: Option<String>,
     /// The seed.
     pub seed: u64,
     /// The digest of the run.
     pub digest: String,
     /// Where the plan was saved: for the first seed of each class.
     pub saved: Option<PathBuf>,
+}
+
+/// A run that is not repeatable.
+#[derive(Clone, Debug, Serialize)]
+pub struct DivergenceReport {
+    /// The seed.
+    pub seed: u64,
+    /// When the first moment that differs was, in nanoseconds of simulated time.
+    pub at_ns: Option<u64>,
+    /// Whose doing it was.
+    pub host: Option<String>,
+    /// What differs, in one sentence.
+    pub explanation: String,
+}
+
+impl DivergenceReport {
+    fn new(divergence: &Divergence) -> Self {
+        let first = divergence.first.as_ref();
+        let moment = first.and_then(|first| first.one.as_ref().or(first.other.as_ref()));
+        Self {
+            seed: divergence.seed.0,
+            at_ns: moment.map(|moment| u64::try_from(moment.at.as_nanos()).unwrap_or(u64::MAX)),
+            host: moment.and_then(|moment| moment.host.as_deref()).map(str::to_owned),
+            explanation: divergence.to_string(),
+        }
+    }
 }
 
 /// A sweep's report; `saved` says which seeds were saved where.
@@ -57,6 +87,7 @@ pub fn sweep(outcome: &Outcome, saved: &[(u64, PathBuf)]) -> SweepReport {
         .map(|failure| FailureReport {
             invariant: failure.finding.class(),
             explanation: failure.finding.explanation(),
+            host: failure.finding.host().map(str::to_owned),
             seed: failure.seed.0,
             digest: hex::encode(failure.digest),
             saved: saved
@@ -75,6 +106,7 @@ pub fn sweep(outcome: &Outcome, saved: &[(u64, PathBuf)]) -> SweepReport {
         runs_per_second: outcome.runs_per_second(),
         failure_rate_below: outcome.failure_rate_below().map(|rate| rate.min(1.0)),
         failures,
+        divergences: outcome.divergences.iter().map(DivergenceReport::new).collect(),
         digest: hex::encode(outcome.digest),
     }
 }
@@ -90,6 +122,10 @@ pub struct ReplayReport<'a> {
     pub invariant: Option<&'static str>,
     /// What happened, in one sentence.
     pub explanation: Option<String>,
+    /// The host that is to blame, where one is: of a panic, a hang, an exceeded budget.
+    pub host: Option<&'a str>,
+    /// How the run differs from one more run of the same plan, which it should not.
+    pub divergence: Option<DivergenceReport>,
     /// The digest of the run.
     pub digest: String,
     /// Whether it is the digest that was saved; `None` for a seed.
@@ -106,6 +142,8 @@ pub fn replay<'a>(shown: &'a Shown, file: Option<&'a Path>) -> ReplayReport<'a> 
         plan: &shown.saved.plan,
         invariant: finding.map(Finding::class),
         explanation: finding.map(Finding::explanation),
+        host: finding.and_then(Finding::host),
+        divergence: shown.divergence.as_ref().map(DivergenceReport::new),
         digest: hex::encode(shown.run.digest),
         same_digest: file.map(|_| shown.has_same_digest()),
         same_verdict: file.map(|_| shown.has_same_verdict()),

@@ -7,7 +7,7 @@ use holdover_model::invariant::InvariantId;
 
 use crate::plan::Plan;
 use crate::report::timeline;
-use crate::sweep::{Outcome, Shown, Sweep};
+use crate::sweep::{Divergence, Outcome, Shown, Sweep};
 
 /// What is about to run, with every knob: enough to run it again if the process dies.
 pub fn headline(sweep: &Sweep) -> String {
@@ -60,6 +60,9 @@ pub fn failure(shown: &Shown, saved_at: Option<&Path>) -> String {
         timeline::of(&shown.run),
         saved.expected.digest,
     );
+    if let Some(divergence) = &shown.divergence {
+        let _ = writeln!(text, "{}", diverges(divergence));
+    }
     match saved_at {
         Some(path) => {
             let _ =
@@ -74,6 +77,15 @@ pub fn failure(shown: &Shown, saved_at: Option<&Path>) -> String {
         }
     }
     text
+}
+
+/// A run that is not repeatable, and what to do about it.
+pub fn diverges(divergence: &Divergence) -> String {
+    format!(
+        "DIVERGES {divergence}\nSomething in the code on the hosts is not the world's: the order \
+         of a hash map, a real clock, real randomness, a thread. Until it is gone, no replay can \
+         be trusted"
+    )
 }
 
 /// What a sweep showed, in one line per class of findings.
@@ -94,6 +106,19 @@ pub fn summary(outcome: &Outcome) -> String {
         );
     }
     let mut text = String::new();
+    if let Some(first) = outcome.divergences.first() {
+        let _ = writeln!(
+            text,
+            "FAILS {}: {} of {runs} seeds give another run each time, first seed {}",
+            sweep.design.name,
+            outcome.divergences.len(),
+            first.seed
+        );
+    }
+    let seeds = sweep.seeds.end - sweep.seeds.start;
+    if *runs < seeds {
+        let _ = writeln!(text, "INCOMPLETE: a run hung, so only {runs} of {seeds} seeds were run");
+    }
     for first in outcome.first_of_each_class() {
         let class = first.finding.class();
         let same = failures.iter().filter(|failure| failure.finding.class() == class).count();
@@ -117,10 +142,16 @@ fn milliseconds(us: u64) -> f64 {
 
 /// What a replay showed, beside what was saved; a seed has no file and nothing to compare.
 pub fn replay(shown: &Shown, file: Option<&Path>) -> String {
-    let Shown { saved, run } = shown;
+    let Shown { saved, run, divergence } = shown;
     let mut text = format!("plan\n{}\ntimeline\n{}\n", plan(&saved.plan), timeline::of(run));
     let verdict = run.finding.as_ref().map_or("all invariants held", |finding| finding.class());
     let _ = writeln!(text, "digest {}\nverdict {verdict}", hex::encode(run.digest));
+    if let Some(finding) = &run.finding {
+        let _ = writeln!(text, "{}", finding.explanation());
+    }
+    if let Some(divergence) = divergence {
+        let _ = writeln!(text, "{}", diverges(divergence));
+    }
     if file.is_none() {
         return text;
     }

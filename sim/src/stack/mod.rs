@@ -36,7 +36,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::spawn_local;
 
 pub use catalogue::{Effect, resources};
-pub use run::{Finding, Run, run};
+pub use run::{Finding, Run, run, run_with};
 pub use timing::Timing;
 
 use crate::plan::Plan;

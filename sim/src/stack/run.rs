@@ -9,7 +9,7 @@ use holdover_model::invariant::{InvariantId, Monitor, Subject, Violation};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{Plan, PlanError};
-use crate::world::{FiredFault, Record, RunEnd, World, WorldConfig};
+use crate::world::{FiredFault, Moment, Record, RunEnd, World, WorldConfig};
 
 /// How long after the last fault everything has to be settled.
 const SETTLE_WITHIN: Duration = Duration::from_secs(60);
@@ -34,7 +34,28 @@ pub enum Finding {
         message: String,
     },
     /// The run took more steps than any run should.
-    OutOfSteps,
+    OutOfSteps {
+        /// The host whose tasks were run most often.
+        host: String,
+    },
+    /// The run took more memory than any run should.
+    OutOfMemory {
+        /// The host whose events and packets take most of it.
+        host: String,
+    },
+    /// The tasks of a host do not let time pass.
+    Stuck {
+        /// On which host.
+        host: String,
+    },
+    /// Code on a host never came back: it neither ended nor awaited. Nothing else is known
+    /// of such a run, because nothing in it can be stopped.
+    Hang {
+        /// On which host.
+        host: String,
+        /// How long it was waited for in real time.
+        after_s: u64,
+    },
 }
 
 impl Finding {
@@ -43,7 +64,10 @@ impl Finding {
         match self {
             Self::Violation(violation) => violation.invariant.as_str(),
             Self::Panic { .. } => "panic",
-            Self::OutOfSteps => "out-of-steps",
+            Self::OutOfSteps { .. } => "out-of-steps",
+            Self::OutOfMemory { .. } => "out-of-memory",
+            Self::Stuck { .. } => "stuck",
+            Self::Hang { .. } => "hang",
         }
     }
 
@@ -52,7 +76,30 @@ impl Finding {
         match self {
             Self::Violation(violation) => violation.explanation.clone(),
             Self::Panic { host, message } => format!("a task on {host} panicked: {message}"),
-            Self::OutOfSteps => format!("the run was not over after {STEPS_MAX} steps"),
+            Self::OutOfSteps { host } => {
+                format!("the run was not over after {STEPS_MAX} steps; most was done on {host}")
+            }
+            Self::OutOfMemory { host } => {
+                format!("events and packets fill the memory; most of them are from {host}")
+            }
+            Self::Stuck { host } => format!(
+                "the tasks on {host} wake themselves or each other without end, and no time passes"
+            ),
+            Self::Hang { host, after_s } => {
+                format!("code on {host} has neither ended nor awaited for {after_s} s of real time")
+            }
+        }
+    }
+
+    /// The host that is to blame, where one is.
+    pub fn host(&self) -> Option<&str> {
+        match self {
+            Self::Violation(_) => None,
+            Self::Panic { host, .. }
+            | Self::OutOfSteps { host }
+            | Self::OutOfMemory { host }
+            | Self::Stuck { host }
+            | Self::Hang { host, .. } => Some(host),
         }
     }
 
@@ -60,7 +107,7 @@ impl Finding {
     pub fn subject(&self) -> Option<&Subject> {
         match self {
             Self::Violation(violation) => Some(&violation.subject),
-            Self::Panic { .. } | Self::OutOfSteps => None,
+            _ => None,
         }
     }
 }
@@ -78,6 +125,22 @@ pub struct Run {
     pub faults_fired: Vec<FiredFault>,
     /// How long it took in simulated time.
     pub simulated: Duration,
+    /// Every moment, if the world was asked to [record](World::record_trace) them.
+    pub trace: Vec<Moment>,
+}
+
+impl Run {
+    /// A run that never came back: all that can be said about it.
+    pub(crate) fn hung(host: String, after: Duration) -> Self {
+        Self {
+            finding: Some(Finding::Hang { host, after_s: after.as_secs() }),
+            digest: [0; 32],
+            records: Vec::new(),
+            faults_fired: Vec::new(),
+            simulated: Duration::ZERO,
+            trace: Vec::new(),
+        }
+    }
 }
 
 /// What the observer keeps between events.
@@ -124,9 +187,20 @@ impl Watch {
 ///
 /// When the plan names a host that the reference system does not have.
 pub fn run(plan: &Plan) -> Result<Run, PlanError> {
+    run_with(plan, |_| ())
+}
+
+/// The same, with a world that `prepare` has changed: it may add hosts, which the plan's
+/// faults may then name.
+///
+/// # Errors
+///
+/// When the plan names a host that is not there.
+pub fn run_with(plan: &Plan, prepare: impl FnOnce(&mut World)) -> Result<Run, PlanError> {
     let config = WorldConfig { link: plan.link, steps_max: STEPS_MAX, ..WorldConfig::default() };
     let mut world = World::new(plan.seed, config);
     super::install(&mut world, plan);
+    prepare(&mut world);
     for planned in &plan.faults {
         world.plan(planned.clone())?;
     }
@@ -156,7 +230,9 @@ pub fn run(plan: &Plan) -> Result<Run, PlanError> {
     let watch = watch.borrow();
     let finding = match end {
         RunEnd::Panicked { host, message } => Some(Finding::Panic { host, message }),
-        RunEnd::OutOfSteps => Some(Finding::OutOfSteps),
+        RunEnd::OutOfSteps { host } => Some(Finding::OutOfSteps { host }),
+        RunEnd::OutOfMemory { host } => Some(Finding::OutOfMemory { host }),
+        RunEnd::Stuck { host } => Some(Finding::Stuck { host }),
         RunEnd::Stopped | RunEnd::Deadline | RunEnd::Idle => {
             watch.broken.clone().or_else(|| watch.finish()).map(Finding::Violation)
         }
@@ -167,6 +243,7 @@ pub fn run(plan: &Plan) -> Result<Run, PlanError> {
         records: world.records().to_vec(),
         faults_fired: world.faults_fired(),
         simulated: world.now(),
+        trace: world.trace(),
     })
 }
 

@@ -13,22 +13,32 @@
 //! Sweep::new(design).seeds(0..20).assert_holds();
 //! ```
 
+mod divergence;
+mod outcome;
 mod seeds;
+mod shown;
+mod watchdog;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use holdover_model::design::Design;
-use sha2::{Digest, Sha256};
 
+pub use divergence::{Difference, Divergence};
+pub use outcome::{Failure, Outcome};
 pub use seeds::{SeedsError, parse_seeds};
+pub use shown::{Shown, replay, replay_with};
 
-use crate::plan::{Plan, PlanError, Profile, SavedPlan};
+use crate::plan::{Plan, Profile};
 use crate::random::Seed;
 use crate::report;
-use crate::stack::{self, Finding, Run};
+use crate::stack::{self, Run};
+use crate::world::World;
+use outcome::Summary;
+use watchdog::{Busy, Watchdog};
 
 /// A sweep that is to be done.
 #[derive(Clone, Debug)]
@@ -41,7 +51,16 @@ pub struct Sweep {
     pub jobs: usize,
     /// From which knobs plans are drawn.
     pub profile: Profile,
+    /// Whether every seed is run twice, and the two runs have to be the same.
+    pub checks_determinism: bool,
+    /// After how long a run that does not come back counts as hung, in real time.
+    pub hang_after: Duration,
+    /// Puts more hosts into each world, beside those of the reference system.
+    pub hosts: Install,
 }
+
+/// Adds hosts to the world of a plan.
+pub type Install = fn(&mut World, &Plan);
 
 /// How far a sweep has come.
 #[derive(Clone, Copy, Debug)]
@@ -52,46 +71,19 @@ pub struct Progress {
     pub failures: usize,
 }
 
-/// One seed that failed.
-#[derive(Clone, Debug)]
-pub struct Failure {
-    /// The seed.
-    pub seed: Seed,
-    /// What was found.
-    pub finding: Finding,
-    /// The digest of the run.
-    pub digest: [u8; 32],
-}
-
-/// What a sweep showed.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// The sweep.
-    pub sweep: Sweep,
-    /// How many runs it took.
-    pub runs: u64,
-    /// How many events there were in all runs together.
-    pub events: u64,
-    /// How long it took in real time.
-    pub wall: Duration,
-    /// The seeds that failed, in order.
-    pub failures: Vec<Failure>,
-    /// SHA-256 over the runs' digests in the order of their seeds.
-    pub digest: [u8; 32],
-}
-
-/// What is kept of one run.
-struct Summary {
-    digest: [u8; 32],
-    events: u64,
-    finding: Option<Finding>,
-}
-
 impl Sweep {
     /// A sweep of the seeds 0 to 999 on all cores.
     pub fn new(design: Design) -> Self {
         let jobs = thread::available_parallelism().map_or(1, usize::from);
-        Self { design, seeds: 0..1000, jobs, profile: Profile::default() }
+        Self {
+            design,
+            seeds: 0..1000,
+            jobs,
+            profile: Profile::default(),
+            checks_determinism: false,
+            hang_after: watchdog::HANG_AFTER,
+            hosts: |_, _| (),
+        }
     }
 
     /// The same with other seeds.
@@ -106,14 +98,40 @@ impl Sweep {
         Self { jobs: jobs.max(1), ..self }
     }
 
+    /// The same, but every seed is run twice and the two runs are compared.
+    #[must_use]
+    pub fn check_determinism(self) -> Self {
+        Self { checks_determinism: true, ..self }
+    }
+
+    /// The same, but a run counts as hung after this much real time without a sign of life.
+    #[must_use]
+    pub fn hang_after(self, hang_after: Duration) -> Self {
+        Self { hang_after, ..self }
+    }
+
+    /// The same with more hosts in each world.
+    #[must_use]
+    pub fn hosts(self, hosts: Install) -> Self {
+        Self { hosts, ..self }
+    }
+
     /// The plan of one of its seeds.
     pub fn plan(&self, seed: Seed) -> Plan {
         Plan::generate(seed, &self.design, &self.profile)
     }
 
-    /// Runs one of its seeds.
+    /// Runs one of its seeds, on this thread.
     pub fn run_seed(&self, seed: Seed) -> Run {
-        stack::run(&self.plan(seed)).expect("generated plans name only hosts that exist")
+        self.run_plan(&self.plan(seed), |_| ())
+    }
+
+    fn run_plan(&self, plan: &Plan, prepare: impl FnOnce(&mut World)) -> Run {
+        let run = stack::run_with(plan, |world| {
+            prepare(world);
+            (self.hosts)(world, plan);
+        });
+        run.expect("generated plans name only hosts that exist")
     }
 
     /// Runs all seeds.
@@ -124,51 +142,39 @@ impl Sweep {
     /// Runs all seeds and tells `progress` now and then how far it is.
     pub fn run_with(&self, mut progress: impl FnMut(Progress)) -> Outcome {
         let began = Instant::now();
-        let next = AtomicU64::new(self.seeds.start);
-        let (runs, failures) = (AtomicU64::new(0), AtomicUsize::new(0));
-        let work = || {
-            let mut done = Vec::new();
-            loop {
-                let seed = next.fetch_add(1, Ordering::Relaxed);
-                if seed >= self.seeds.end {
-                    return done;
+        let shared = Arc::new(Shared::new(self));
+        let (sender, summaries) = mpsc::channel();
+        // Not scoped: a thread that hangs is left behind.
+        let mut workers: Vec<_> = (0..self.jobs)
+            .map(|_| {
+                let (shared, sender) = (Arc::clone(&shared), sender.clone());
+                let busy = Arc::new(Busy::default());
+                let job = Arc::clone(&busy);
+                let thread = thread::spawn(move || shared.work(&job, &sender));
+                Worker { busy, watchdog: Watchdog::new(self.hang_after), thread }
+            })
+            .collect();
+        let mut hung = Vec::new();
+        while workers.iter().any(|worker| !worker.thread.is_finished()) {
+            thread::sleep(watchdog::LOOKS_EVERY);
+            workers.retain_mut(|worker| match worker.watchdog.look(&worker.busy) {
+                None => true,
+                Some(found) => {
+                    // A second hang would only cost another core.
+                    shared.next.store(self.seeds.end, Ordering::Relaxed);
+                    hung.push((found.with, Summary::hung(found.host, self.hang_after)));
+                    false
                 }
-                let Run { finding, digest, records, .. } = self.run_seed(Seed(seed));
-                failures.fetch_add(usize::from(finding.is_some()), Ordering::Relaxed);
-                done.push((seed, Summary { digest, events: records.len() as u64, finding }));
-                runs.fetch_add(1, Ordering::Relaxed);
-            }
-        };
-        let mut summaries: Vec<_> = thread::scope(|scope| {
-            let workers: Vec<_> = (0..self.jobs).map(|_| scope.spawn(work)).collect();
-            while workers.iter().any(|worker| !worker.is_finished()) {
-                thread::sleep(Duration::from_millis(20));
-                progress(Progress {
-                    runs: runs.load(Ordering::Relaxed),
-                    failures: failures.load(Ordering::Relaxed),
-                });
-            }
-            workers
-                .into_iter()
-                .flat_map(|worker| worker.join().expect("a run's panics are findings"))
-                .collect()
-        });
-        summaries.sort_by_key(|(seed, _)| *seed);
-        self.outcome(summaries, began.elapsed())
-    }
-
-    fn outcome(&self, summaries: Vec<(u64, Summary)>, wall: Duration) -> Outcome {
-        let mut digest = Sha256::new();
-        let (runs, mut events, mut failures) = (summaries.len() as u64, 0, Vec::new());
-        for (seed, summary) in summaries {
-            digest.update(summary.digest);
-            events += summary.events;
-            if let Some(finding) = summary.finding {
-                failures.push(Failure { seed: Seed(seed), finding, digest: summary.digest });
-            }
+            });
+            progress(shared.progress());
         }
-        let sweep = self.clone();
-        Outcome { sweep, runs, events, wall, failures, digest: digest.finalize().into() }
+        for worker in workers {
+            // A run's panics are findings, so this is one of the sweep itself.
+            worker.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        }
+        let mut summaries: Vec<(Seed, Summary)> = summaries.try_iter().chain(hung).collect();
+        summaries.sort_by_key(|(seed, _)| *seed);
+        Outcome::new(self, summaries, began.elapsed())
     }
 
     /// Runs all seeds and panics with a report if one fails.
@@ -177,7 +183,7 @@ impl Sweep {
     ///
     /// # Panics
     ///
-    /// When a seed fails, or when one of the two variables cannot be read.
+    /// When a seed fails or diverges, or when one of the two variables cannot be read.
     pub fn assert_holds(self) {
         let sweep = match seeds::from_environment() {
             Ok(Some(seeds)) => self.seeds(seeds),
@@ -186,6 +192,9 @@ impl Sweep {
         };
         println!("{}", report::terminal::headline(&sweep));
         let outcome = sweep.run();
+        if let Some(divergence) = outcome.divergences.first() {
+            panic!("{divergence}\n{}", report::terminal::summary(&outcome));
+        }
         if let Some(failure) = outcome.failures.first() {
             let shown = outcome.show(failure);
             panic!(
@@ -198,91 +207,68 @@ impl Sweep {
     }
 }
 
-/// A failure with everything that a report shows of it.
-#[derive(Clone, Debug)]
-pub struct Shown {
-    /// The plan, ready to be saved.
-    pub saved: SavedPlan,
-    /// The run, done once more.
-    pub run: Run,
+/// A thread of a sweep, and what watches it.
+struct Worker {
+    busy: Arc<Busy<Seed>>,
+    watchdog: Watchdog,
+    thread: thread::JoinHandle<()>,
 }
 
-impl Shown {
-    /// Runs one seed of a sweep.
-    pub fn of_seed(sweep: &Sweep, seed: Seed) -> Self {
-        let run = sweep.run_seed(seed);
-        let (class, explanation) = match &run.finding {
-            Some(finding) => (finding.class(), finding.explanation()),
-            None => ("none", String::new()),
-        };
-        let saved = SavedPlan::new(sweep.plan(seed), class, explanation, run.digest);
-        Self { saved, run }
-    }
-
-    /// Whether the run was, to the last packet, the one that was saved.
-    pub fn has_same_digest(&self) -> bool {
-        hex::encode(self.run.digest) == self.saved.expected.digest
-    }
-
-    /// Whether the run showed what was saved.
-    pub fn has_same_verdict(&self) -> bool {
-        let finding = self.run.finding.as_ref();
-        finding.is_some_and(|finding| finding.class() == self.saved.expected.finding)
-    }
+/// What the threads of a sweep share.
+struct Shared {
+    sweep: Sweep,
+    next: AtomicU64,
+    runs: AtomicU64,
+    failures: AtomicUsize,
 }
 
-impl Outcome {
-    /// How fast the sweep was.
-    pub fn runs_per_second(&self) -> f64 {
-        self.runs_as_float() / self.wall.as_secs_f64().max(1e-9)
+impl Shared {
+    fn new(sweep: &Sweep) -> Self {
+        Self {
+            sweep: sweep.clone(),
+            next: AtomicU64::new(sweep.seeds.start),
+            runs: AtomicU64::new(0),
+            failures: AtomicUsize::new(0),
+        }
     }
 
-    /// The failure rate that no failure in so many runs excludes with 95 % confidence (3/N);
-    /// `None` if there were failures.
-    pub fn failure_rate_below(&self) -> Option<f64> {
-        self.failures.is_empty().then(|| 3.0 / self.runs_as_float())
+    fn progress(&self) -> Progress {
+        Progress {
+            runs: self.runs.load(Ordering::Relaxed),
+            failures: self.failures.load(Ordering::Relaxed),
+        }
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    fn runs_as_float(&self) -> f64 {
-        self.runs as f64
-    }
-
-    /// The first failure of each class of findings.
-    pub fn first_of_each_class(&self) -> Vec<&Failure> {
-        let mut firsts: Vec<&Failure> = Vec::new();
-        for failure in &self.failures {
-            if firsts.iter().all(|first| first.finding.class() != failure.finding.class()) {
-                firsts.push(failure);
+    /// Runs seeds until there are no more.
+    fn work(&self, busy: &Busy<Seed>, done: &mpsc::Sender<(Seed, Summary)>) {
+        loop {
+            let seed = self.next.fetch_add(1, Ordering::Relaxed);
+            if seed >= self.sweep.seeds.end {
+                return;
+            }
+            let seed = Seed(seed);
+            let summary = self.run_seed(seed, busy);
+            busy.end();
+            self.failures.fetch_add(usize::from(summary.is_failure()), Ordering::Relaxed);
+            self.runs.fetch_add(1, Ordering::Relaxed);
+            if done.send((seed, summary)).is_err() {
+                return; // The sweep was given up.
             }
         }
-        firsts
     }
 
-    /// Runs a failing seed once more, to verify that it replays and to have its timeline.
-    ///
-    /// # Panics
-    ///
-    /// When it does not replay: the engine has lost its determinism, and nothing that it
-    /// says can be trusted.
-    pub fn show(&self, failure: &Failure) -> Shown {
-        let shown = Shown::of_seed(&self.sweep, failure.seed);
-        assert!(
-            shown.run.digest == failure.digest
-                && shown.run.finding.as_ref() == Some(&failure.finding),
-            "seed {} does not replay: this is a bug in holdover or a leak in the code under test",
-            failure.seed
-        );
-        shown
+    fn run_seed(&self, seed: Seed, busy: &Busy<Seed>) -> Summary {
+        let sweep = &self.sweep;
+        let plan = sweep.plan(seed);
+        let watched = || sweep.run_plan(&plan, |world| busy.begin(seed, world.pulse()));
+        let run = watched();
+        let diverges = sweep.checks_determinism && !divergence::are_same(&run, &watched());
+        let divergence = diverges.then(|| {
+            Divergence::locate(&plan, |world| {
+                busy.begin(seed, world.pulse());
+                (sweep.hosts)(world, &plan);
+            })
+        });
+        Summary::new(run, divergence)
     }
-}
-
-/// Replays a saved plan.
-///
-/// # Errors
-///
-/// When it names a host that does not exist.
-pub fn replay(saved: SavedPlan) -> Result<Shown, PlanError> {
-    let run = stack::run(&saved.plan)?;
-    Ok(Shown { saved, run })
 }

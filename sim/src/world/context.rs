@@ -88,9 +88,15 @@ pub(super) fn watch_panics() {
             let message = payload.downcast_ref::<&str>().copied();
             let message = message.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
             let message = message.unwrap_or("(a payload that is not text)");
+            // Tokio's own words, and they do not say what to do here.
+            let hint = if message.contains("IO is disabled") {
+                "; this is a real socket: use holdover::net"
+            } else {
+                ""
+            };
             let place = info.location().map(|at| format!(" ({at})")).unwrap_or_default();
             PANIC.with_borrow_mut(|first| {
-                first.get_or_insert_with(|| format!("{message}{place}"));
+                first.get_or_insert_with(|| format!("{message}{hint}{place}"));
             });
         }));
     });

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use turmoil_fs::FsEnterGuard;
 use turmoil_net::{EnterGuard, KernelConfig, Net, Packet, Transport};
 
+use super::budget;
 use super::effect::{Active, StallId, Waiting};
 use super::host::{Host, TimerId};
 use super::network::{self, Fate, LinkProfile, Network};
@@ -89,6 +90,8 @@ pub(crate) struct Core {
     pub(super) tick_ns: u64,
     pub(super) steps: u64,
     pub(super) packets: u64,
+    /// At how many steps the memory is counted again.
+    pub(super) memory_counted_at: u64,
     /// Kept for its allocation.
     egress: Vec<Packet>,
 }
@@ -122,6 +125,7 @@ impl Core {
             tick_ns,
             steps: 0,
             packets: 0,
+            memory_counted_at: 0,
             egress: Vec::new(),
         }
     }
@@ -314,7 +318,8 @@ impl Core {
         let sequence = self.records.len() as u64;
         let name = self.hosts[host].name.clone();
         let record = Record { at_ns: self.now_ns, sequence, host: name, event };
-        self.digest.event(host, &record);
+        let written = self.digest.event(host, &record);
+        self.hosts[host].record_bytes += budget::record_bytes(written);
         if !self.stopped {
             for observer in &mut self.observers {
                 self.stopped |= observer(&record).is_break();

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
@@ -17,9 +18,10 @@ use turmoil_net::{HostId, Packet};
 
 use super::clock::{BootClock, MachineClock};
 use super::disk::Disk;
+use super::pulse::Pulse;
 
 /// Makes the main task of a host.
-pub(super) type Boot = Box<dyn Fn() -> Pin<Box<dyn Future<Output = ()>>>>;
+pub(super) type Boot = Rc<dyn Fn() -> Pin<Box<dyn Future<Output = ()>>>>;
 
 /// What the world knows about a host.
 pub(super) struct Host {
@@ -31,6 +33,10 @@ pub(super) struct Host {
     pub(super) disk: Disk,
     /// How many times it was started.
     pub(super) boots: u64,
+    /// How much its tasks have done.
+    pub(super) effort: Effort,
+    /// How much memory its events take.
+    pub(super) record_bytes: u64,
     /// How many crashes are on.
     pub(super) crashes: u32,
     /// How many freezes are on.
@@ -73,6 +79,8 @@ impl Host {
             plain_timers,
             disk: Disk::new(disk_seed),
             boots: 0,
+            effort: Effort::default(),
+            record_bytes: 0,
             crashes: 0,
             frozen: 0,
             ready: false,
@@ -158,6 +166,31 @@ impl Timers {
     }
 }
 
+/// How much the tasks of a host have done, in times that one of them was run.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Effort {
+    pub(super) polls: u64,
+    /// At which instant it ran last ...
+    instant_ns: u64,
+    /// ... and how much of it was done at that instant.
+    polls_at_instant: u64,
+}
+
+impl Effort {
+    pub(super) fn add(&mut self, now_ns: u64, polls: u64) {
+        if self.instant_ns != now_ns {
+            self.instant_ns = now_ns;
+            self.polls_at_instant = 0;
+        }
+        self.polls += polls;
+        self.polls_at_instant += polls;
+    }
+
+    pub(super) fn at(&self, now_ns: u64) -> u64 {
+        if self.instant_ns == now_ns { self.polls_at_instant } else { 0 }
+    }
+}
+
 /// One boot of a host.
 pub(super) struct Process {
     runtime: LocalRuntime,
@@ -165,16 +198,28 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn start() -> Self {
-        let idle = Arc::new(Idle::default());
+    pub(super) fn start(pulse: Arc<Pulse>, select_seed: [u8; 8]) -> Self {
+        let idle = Arc::new(Idle::new(pulse));
         let hook = Arc::clone(&idle);
-        let runtime = Builder::new_current_thread()
+        let mut builder = Builder::new_current_thread();
+        builder
             .enable_time()
             .start_paused(true)
             // Look at the time driver and at the root after every task, so that a fault that
             // strikes in one task stops the host before the next task runs.
             .event_interval(1)
             .on_thread_park(move || hook.end_run())
+            .thread_name_fn(refuse_thread);
+        #[cfg(tokio_unstable)]
+        {
+            let count = Arc::clone(&idle);
+            builder
+                .on_before_task_poll(move |_| count.task_is_polled())
+                .rng_seed(tokio::runtime::RngSeed::from_bytes(&select_seed));
+        }
+        #[cfg(not(tokio_unstable))]
+        let _ = select_seed;
+        let runtime = builder
             .build_local(LocalOptions::default())
             .expect("a runtime without I/O needs nothing that could be missing");
         Self { runtime, idle }
@@ -189,12 +234,20 @@ impl Process {
         }
     }
 
-    /// Moves the clock by `advance`, starts `boot` if there is one, and runs until idle.
-    pub(super) fn run(&self, advance: Duration, boot: Option<&Boot>) {
+    /// Moves the clock by `advance`, starts `boot` if there is one, and runs until idle, but
+    /// no more than `polls_max` tasks. Gives how many it ran.
+    ///
+    /// Tokio tells of its tasks in its unstable interface only. Without it a run counts as one
+    /// task, and one that never becomes idle is for a watchdog to find.
+    pub(super) fn run(&self, advance: Duration, boot: Option<&Boot>, polls_max: u64) -> u64 {
         self.idle.over.store(false, Ordering::Relaxed);
+        self.idle.polls.store(0, Ordering::Relaxed);
+        self.idle.polls_max.store(polls_max, Ordering::Relaxed);
         self.runtime.block_on(async {
             if let Some(boot) = boot {
-                tokio::task::spawn_local(boot());
+                let boot = Rc::clone(boot);
+                // Called inside of the task, so that a panic in it is one of the task.
+                tokio::task::spawn_local(async move { boot().await });
             }
             if !advance.is_zero() {
                 // This yields to the time driver, which wakes the tasks of due timers.
@@ -202,7 +255,20 @@ impl Process {
             }
             UntilOver(&self.idle).await;
         });
+        self.idle.polls.load(Ordering::Relaxed).max(1)
     }
+}
+
+/// Refuses to start a thread of the runtime's blocking pool.
+///
+/// Tokio asks for the name of a thread where it is about to be started: in the very task
+/// that wanted it. That makes this the one place where such a thread can be seen coming.
+fn refuse_thread() -> String {
+    panic!(
+        "a task wants a real thread (`spawn_blocking`, `tokio::fs`, `tokio::net::lookup_host`, \
+         standard input or output), which would run in real time, outside of the world: do \
+         the work in a task, and use holdover::fs and holdover::net"
+    )
 }
 
 impl Drop for Process {
@@ -218,13 +284,37 @@ impl Drop for Process {
 /// timer; the hook keeps it from doing so by waking the root, which ends the run. Timers that
 /// are due have been seen to by then: the time driver is polled when the clock was moved,
 /// and after every task.
-#[derive(Default)]
+///
+/// A run that would never be idle is ended when it has taken as many tasks as it may.
 pub(super) struct Idle {
     over: AtomicBool,
+    polls: AtomicU64,
+    polls_max: AtomicU64,
     root: Mutex<Option<Waker>>,
+    pulse: Arc<Pulse>,
 }
 
 impl Idle {
+    fn new(pulse: Arc<Pulse>) -> Self {
+        Self {
+            over: AtomicBool::new(false),
+            polls: AtomicU64::new(0),
+            polls_max: AtomicU64::new(0),
+            root: Mutex::new(None),
+            pulse,
+        }
+    }
+
+    #[cfg(tokio_unstable)]
+    fn task_is_polled(&self) {
+        self.pulse.beat();
+        let polls = self.polls.load(Ordering::Relaxed) + 1;
+        self.polls.store(polls, Ordering::Relaxed);
+        if polls >= self.polls_max.load(Ordering::Relaxed) {
+            self.end_run();
+        }
+    }
+
     /// Ends the run before the next task is polled, if there is one.
     pub(super) fn end_run(&self) {
         self.over.store(true, Ordering::Relaxed);
@@ -241,6 +331,7 @@ impl Future for UntilOver<'_> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let idle = self.0;
+        idle.pulse.beat();
         if idle.over.load(Ordering::Relaxed) {
             return Poll::Ready(());
         }

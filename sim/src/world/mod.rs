@@ -7,18 +7,63 @@
 //! * [`World`] adds hosts, plans faults and runs.
 //! * [`emit`], [`host_name`], [`random`], [`since_start`] are for the code on the hosts.
 //!
-//! # What the code on the hosts has to keep to
+//! # Whose code can run here
 //!
-//! * Sockets, files and timers come from [`net`](crate::net), [`fs`](crate::fs) and
-//!   [`time`](crate::time) or `tokio::time`; randomness from [`random`].
-//! * `select!` is `biased`: the order in which it polls otherwise comes from the operating
-//!   system, and tokio lets nobody seed it.
-//! * No threads, and so no `spawn_blocking`: they run in real time.
-//! * A task that never waits keeps its host, and with it the world, from ever being idle.
+//! Any that is asynchronous on tokio: `tokio::spawn` and `spawn_local`, channels, `select!`,
+//! tokio's timers, codecs, hyper, axum. What has to change is where sockets and files come
+//! from, one line for each import:
+//!
+//! ```text
+//! #[cfg(test)]
+//! use holdover::net::{TcpListener, TcpStream};
+//! #[cfg(not(test))]
+//! use tokio::net::{TcpListener, TcpStream};
+//! ```
+//!
+//! [`net`](crate::net) stands for `tokio::net`, [`fs`](crate::fs) for `std::fs`,
+//! [`time`](crate::time) for `tokio::time` (or keep tokio's own, see [`HostOptions`]).
+//! Randomness comes from [`random`]. The tests run an HTTP service made with axum.
+//!
+//! # What cannot be controlled, and how it is noticed
+//!
+//! | in the code on a host | what happens |
+//! | --- | --- |
+//! | `spawn_blocking`, and so `tokio::fs`, `lookup_host`, standard input and output | the task panics, and the run ends as [`RunEnd::Panicked`] with the host's name and what to use instead |
+//! | sockets of `tokio::net` | the same: the runtime has no I/O driver |
+//! | tasks that wake themselves or each other for ever, timers of zero | [`RunEnd::Stuck`] names the host; needs `tokio_unstable`, see below |
+//! | code that neither ends nor awaits | nothing inside of the process can interrupt it; a [`Sweep`](crate::sweep::Sweep) and a replay notice it from another thread, by the [`Pulse`], and name seed, plan and host; a plain [`World::run_for`] waits for ever |
+//! | the order of a `HashMap`, `getrandom`, `Instant::now`, `SystemTime::now`, a real thread, real files and sockets of `std` | not intercepted; if it changes the run, two runs of one seed differ, which [`check_determinism`](crate::sweep::Sweep::check_determinism) finds, and so does saving or replaying a failure: the first moment that differs is named, with its time and host |
+//! | memory that the code allocates itself | not counted: only events and packets are |
+//!
+//! What is deterministic without any help: the order of tasks, of timers, of packets and of
+//! `biased` selects, ports, addresses, latencies, [`random`], `tokio::time::Instant` and
+//! [`time::unix_now`](crate::time::unix_now).
+//!
+//! Hash keys, the machine's randomness and its clocks are not replaced, because that takes
+//! symbols of libc, which works on some systems only and for the whole process, other runs
+//! and the test harness included. Use `BTreeMap`, [`random`] and [`time`](crate::time); with
+//! hyper's servers, `auto_date_header(false)`.
+//!
+//! # With `--cfg tokio_unstable`
+//!
+//! Tokio lets its own randomness be seeded and its tasks be counted in its unstable interface
+//! only. This repository sets it in `.cargo/config.toml`; in yours, do the same:
+//!
+//! ```toml
+//! [build]
+//! rustflags = ["--cfg", "tokio_unstable"]
+//! ```
+//!
+//! Then the order in which a `select!` without `biased` polls comes from the run's seed, and
+//! a busy loop is [`RunEnd::Stuck`]. Without it that order is the operating system's, so a
+//! `select!` has to be `biased`, and a busy loop looks like code that never awaits. The runs
+//! are the same in both cases, and as fast.
 //!
 //! Hosts that share memory can wake each other; that takes no time and no fault can stop it.
 
+mod budget;
 mod clock;
+mod config;
 pub(crate) mod context;
 mod disk;
 mod effect;
@@ -26,8 +71,10 @@ mod engine;
 mod host;
 mod link;
 mod network;
+mod pulse;
 mod queue;
 mod record;
+mod trace;
 mod watch;
 
 use std::cell::RefCell;
@@ -42,83 +89,24 @@ use std::time::Duration;
 use holdover_model::event::Event;
 use rand_chacha::ChaCha8Rng;
 use rand_core::Rng as _;
-use serde::{Deserialize, Serialize};
 use turmoil_fs::Fs;
 use turmoil_net::netstat;
 
 use crate::fault::{DiskFault, Fault, PlannedFault};
 use crate::random::Seed;
+use budget::Exceeded;
 use context::Lives;
 use engine::{Core, Happening};
 use host::{Boot, Host, Process};
 
 pub use clock::START_UNIX_NS;
+pub use config::{HostOptions, RunEnd, WorldConfig};
 pub(crate) use effect::StallId;
 pub(crate) use host::TimerId;
 pub use network::LinkProfile;
+pub use pulse::Pulse;
 pub use record::{FiredFault, Record};
-
-/// What a world is like.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct WorldConfig {
-    /// How long packets travel.
-    pub link: LinkProfile,
-    /// How often hosts with plain timers are run. Never more than the smallest latency is
-    /// used, so that no effect can come before its cause.
-    pub timer_resolution_us: u64,
-    /// How many steps a run may take: happenings and runs of hosts.
-    pub steps_max: u64,
-}
-
-impl Default for WorldConfig {
-    fn default() -> Self {
-        Self {
-            link: LinkProfile { latency_us_min: 1_000, latency_us_max: 20_000 },
-            timer_resolution_us: 1_000,
-            steps_max: 10_000_000,
-        }
-    }
-}
-
-/// What a host is like.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct HostOptions {
-    /// Its code, or a library that it uses, calls tokio's timers directly.
-    ///
-    /// The engine cannot see such timers and runs the host every
-    /// [`timer_resolution_us`](WorldConfig::timer_resolution_us). Without them, idle time
-    /// costs nothing; code then uses [`time`](crate::time) instead. Tokio's timers still
-    /// fire there, but only when the host is run for another reason.
-    pub plain_timers: bool,
-}
-
-impl Default for HostOptions {
-    fn default() -> Self {
-        Self { plain_timers: true }
-    }
-}
-
-/// Why a run ended.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[must_use = "a run may have ended because a host panicked"]
-pub enum RunEnd {
-    /// An observer has seen enough.
-    Stopped,
-    /// The time is up.
-    Deadline,
-    /// Nothing is left that could happen.
-    Idle,
-    /// The budget of steps is used up.
-    OutOfSteps,
-    /// A task on a host panicked.
-    Panicked {
-        /// On which host.
-        host: String,
-        /// The message, with its place in the source.
-        message: String,
-    },
-}
+pub use trace::{Moment, What};
 
 /// A plan names a host that is not there.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -135,6 +123,7 @@ pub struct UnknownHost {
 pub struct World {
     config: WorldConfig,
     machines: Vec<Machine>,
+    pulse: Arc<Pulse>,
     core: Rc<RefCell<Core>>,
     lives: Option<Lives>,
 }
@@ -156,7 +145,18 @@ impl World {
         context::watch_panics();
         let tick_us = config.timer_resolution_us.min(latency_us_min).max(1);
         let core = Core::new(seed, config.link, tick_us * 1_000);
-        Self { config, machines: Vec::new(), core: Rc::new(RefCell::new(core)), lives: None }
+        Self {
+            config,
+            machines: Vec::new(),
+            pulse: Arc::default(),
+            core: Rc::new(RefCell::new(core)),
+            lives: None,
+        }
+    }
+
+    /// Shows to other threads that the world is alive. See [`Pulse`].
+    pub fn pulse(&self) -> Arc<Pulse> {
+        Arc::clone(&self.pulse)
     }
 
     /// Adds a host that may use tokio's timers directly. See [`host_with`](Self::host_with).
@@ -194,8 +194,10 @@ impl World {
         let address = layout.lookup(name);
         core.network.add_host(address);
         let disk_seed = core.seed.stream(&format!("disk of {name}")).next_u64();
-        core.hosts.push(Host::new(name, id, address, options.plain_timers, disk_seed));
-        self.machines.push(Machine { boot: Box::new(move || Box::pin(boot())), process: None });
+        let host = Host::new(name, id, address, options.plain_timers, disk_seed);
+        self.pulse.add_host(host.name.clone());
+        core.hosts.push(host);
+        self.machines.push(Machine { boot: Rc::new(move || Box::pin(boot())), process: None });
     }
 
     /// Plans a fault; gives its index among the planned faults. What its trigger counts, it
@@ -276,6 +278,18 @@ impl World {
         self.core.borrow().digest.value()
     }
 
+    /// Keeps from now on everything that goes into the digest, so that two runs whose digests
+    /// differ can be compared moment by moment. This takes much memory.
+    pub fn record_trace(&mut self) {
+        self.core.borrow_mut().digest.record_trace();
+    }
+
+    /// What was kept since [`record_trace`](Self::record_trace), in order.
+    pub fn trace(&self) -> Vec<Moment> {
+        let core = self.core.borrow();
+        core.digest.trace_of(|host| core.hosts[host].name.clone())
+    }
+
     /// Every event so far, in order.
     pub fn records(&self) -> std::cell::Ref<'_, [Record]> {
         std::cell::Ref::map(self.core.borrow(), |core| core.records.as_slice())
@@ -314,8 +328,8 @@ impl World {
                     core.now_ns = core.now_ns.max(deadline_ns);
                     return RunEnd::Deadline;
                 }
-                if core.steps >= self.config.steps_max {
-                    return RunEnd::OutOfSteps;
+                if let Some(exceeded) = core.check_budgets(&self.config) {
+                    return end_of(&core, &exceeded);
                 }
                 core.now_ns = at_ns;
                 at_ns
@@ -336,15 +350,17 @@ impl World {
                 if core.stopped {
                     return Some(RunEnd::Stopped);
                 }
-                if core.steps >= self.config.steps_max && !core.ready.is_empty() {
-                    return Some(RunEnd::OutOfSteps);
+                if !core.ready.is_empty()
+                    && let Some(exceeded) = core.check_budgets(&self.config)
+                {
+                    return Some(end_of(&core, &exceeded));
                 }
                 core.next_ready()
             };
             if let Some(host) = next {
-                if let Some(message) = self.run_host(host) {
-                    let host = self.core.borrow().hosts[host].name.to_string();
-                    return Some(RunEnd::Panicked { host, message });
+                let end = self.run_host(host);
+                if end.is_some() {
+                    return end;
                 }
                 continue;
             }
@@ -357,39 +373,60 @@ impl World {
         }
     }
 
-    /// Runs a host until it is idle at this instant; gives the message if a task panicked.
-    fn run_host(&mut self, host: usize) -> Option<String> {
+    /// Runs a host until it is idle at this instant; gives an end if that is one of the run.
+    fn run_host(&mut self, host: usize) -> Option<RunEnd> {
+        self.pulse.enter(host);
         let machine = &mut self.machines[host];
         let boots = machine.process.is_none();
-        let process = machine.process.get_or_insert_with(Process::start);
-        let (advance, disk) = {
+        let (polls_max, advance, disk);
+        let process = {
             let mut core = self.core.borrow_mut();
             core.steps += 1;
             let now_ns = core.now_ns;
             if boots {
                 core.hosts[host].boots += 1;
+            }
+            let process = machine.process.get_or_insert_with(|| {
+                let seed = core.stream_of(host, "select").next_u64();
+                Process::start(Arc::clone(&self.pulse), seed.to_le_bytes())
+            });
+            if boots {
                 let monotonic_ns = core.hosts[host].clock.monotonic_ns(now_ns);
                 core.hosts[host].process = Some(process.view(monotonic_ns));
             }
-            (core.enter_host(host), core.hosts[host].disk.files.clone())
+            polls_max =
+                self.config.polls_at_instant_max.saturating_sub(core.hosts[host].effort.at(now_ns));
+            (advance, disk) = (core.enter_host(host), core.hosts[host].disk.files.clone());
+            process
         };
-        {
+        let polls = {
             let _disk = disk.enter();
             let _host = context::enter(&self.core, host);
-            process.run(advance, boots.then_some(&machine.boot));
+            let polls = process.run(advance, boots.then_some(&machine.boot), polls_max);
             // Entered after the disk, so it has to be left before.
             drop(self.core.borrow_mut().scratch_disk.take());
-        }
+            polls
+        };
         let mut core = self.core.borrow_mut();
         core.running = None;
         core.unsent = true;
-        if core.stopped {
+        if core.stopped || polls >= polls_max {
             // It was interrupted and has more to do if the run goes on.
             core.mark_ready(host);
         }
+        let now_ns = core.now_ns;
+        let state = &mut core.hosts[host];
+        state.effort.add(now_ns, polls);
         let panic = context::take_panic();
         // What a task does after its host has crashed did not happen.
-        panic.filter(|_| !core.hosts[host].is_down())
+        if state.is_down() {
+            return None;
+        }
+        let name = || state.name.to_string();
+        if let Some(message) = panic {
+            return Some(RunEnd::Panicked { host: name(), message });
+        }
+        (polls >= polls_max).then(|| RunEnd::Stuck { host: name() })
     }
 
     /// Drops the processes of crashed hosts such that their peers notice nothing.
@@ -440,6 +477,14 @@ impl Drop for World {
                 self.drop_process(host, process);
             }
         }
+    }
+}
+
+fn end_of(core: &Core, exceeded: &Exceeded) -> RunEnd {
+    let name = |host: usize| core.hosts[host].name.to_string();
+    match *exceeded {
+        Exceeded::Steps { host } => RunEnd::OutOfSteps { host: name(host) },
+        Exceeded::Memory { host } => RunEnd::OutOfMemory { host: name(host) },
     }
 }
 

@@ -207,6 +207,14 @@ impl Network {
         if link.cuts == 0 { std::mem::take(&mut link.held) } else { VecDeque::new() }
     }
 
+    /// What partitions hold back, each packet with its sender.
+    pub(super) fn held(&self) -> impl Iterator<Item = (usize, &Packet)> {
+        let from_each = self.links.iter().enumerate();
+        from_each.flat_map(|(from, links)| {
+            links.iter().flat_map(move |link| link.held.iter().map(move |packet| (from, packet)))
+        })
+    }
+
     /// Keeps track of connections; tells whether this packet may be sent at all.
     ///
     /// A reset by an opener that never confirmed may not: the socket at the other end is

@@ -36,6 +36,11 @@ impl<T> Queue<T> {
         self.heap.peek().map(|entry| entry.at_ns)
     }
 
+    /// Everything that is to happen, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.heap.iter().map(|entry| &entry.what)
+    }
+
     /// Takes the next thing that happens at exactly this time.
     pub(super) fn pop_at(&mut self, at_ns: u64) -> Option<T> {
         if self.next_at_ns() == Some(at_ns) {

@@ -7,6 +7,7 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use turmoil_net::{Packet, Transport};
 
+use super::trace::{Kept, Moment, Traced};
 use crate::fault::Fault;
 
 /// One evidence event, with where and when it was emitted.
@@ -39,22 +40,29 @@ pub struct FiredFault {
 pub(super) struct RunDigest {
     hash: Sha256,
     buffer: Vec<u8>,
+    trace: Option<Vec<Traced>>,
 }
 
 impl RunDigest {
     /// The hash is fed in pieces of about this size.
     const FULL: usize = 4096;
 
-    pub(super) fn event(&mut self, host: usize, record: &Record) {
+    /// Gives how many bytes the event takes.
+    pub(super) fn event(&mut self, host: usize, record: &Record) -> usize {
         self.head(b'e', record.at_ns, host, 0);
         let buffer = std::mem::take(&mut self.buffer);
+        let before = buffer.len();
         self.buffer = postcard::to_extend(&record.event, buffer)
             .expect("an event is plain data, which postcard can write");
+        let written = self.buffer.len() - before;
+        self.trace(record.at_ns, Some(host), || Kept::Event(record.event.clone()));
         self.flush_if_full();
+        written
     }
 
     pub(super) fn fault(&mut self, fired: &FiredFault) {
         self.head(b'f', fired.at_ns, fired.plan_index, 0);
+        self.trace(fired.at_ns, None, || Kept::Fault(fired.fault.clone()));
         self.flush_if_full();
     }
 
@@ -74,6 +82,21 @@ impl RunDigest {
         self.buffer.extend((payload.len() as u64).to_le_bytes());
         self.buffer.extend_from_slice(payload);
         self.flush_if_full();
+        self.trace(at_ns, Some(from), || Kept::Packet { to, packet: packet.clone() });
+    }
+
+    pub(super) fn record_trace(&mut self) {
+        self.trace.get_or_insert_default();
+    }
+
+    pub(super) fn trace_of(&self, name: impl Fn(usize) -> Arc<str>) -> Vec<Moment> {
+        self.trace.iter().flatten().map(|traced| traced.moment(&name)).collect()
+    }
+
+    fn trace(&mut self, at_ns: u64, host: Option<usize>, what: impl FnOnce() -> Kept) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(Traced { at_ns, host, what: what() });
+        }
     }
 
     pub(super) fn value(&self) -> [u8; 32] {

@@ -60,17 +60,41 @@ fn an_unsafe_design_fails_and_its_plan_replays() {
     assert!(out.contains("same digest, same verdict"), "{out}");
 }
 
+/// Each process has an address space, hash keys and an environment of its own.
 #[test]
 fn two_processes_and_any_number_of_jobs_agree() {
     let folder = folder();
-    let digest = |jobs: &str| {
-        let output = holdover(folder.path(), &["sweep", "--seeds", "60", "--jobs", jobs, "--json"]);
+    let digest = |jobs: &str, variable: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_holdover"))
+            .args(["sweep", "--seeds", "60", "--jobs", jobs, "--json"])
+            .current_dir(folder.path())
+            .envs([("TZ", variable), ("LANG", variable), ("HOLDOVER_TEST", variable)])
+            .output()
+            .unwrap();
         json(&output)["digest"].as_str().unwrap().to_owned()
     };
-    let first = digest("1");
+    let first = digest("1", "Pacific/Kiritimati");
     assert_eq!(first.len(), 64);
-    assert_eq!(first, digest("1"));
-    assert_eq!(first, digest("2"));
+    assert_eq!(first, digest("1", "C"));
+    assert_eq!(first, digest("2", ""));
+    assert_eq!(first, digest("4", &"x".repeat(10_000)));
+}
+
+#[test]
+fn the_reference_system_is_repeatable() {
+    let folder = folder();
+    let arguments = ["sweep", "--seeds", "40", "--check-determinism", "--json"];
+    let output = holdover(folder.path(), &arguments);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    let report = json(&output);
+    assert_eq!(report["divergences"].as_array().unwrap().len(), 0);
+    assert_eq!(report["runs"], 40, "a seed counts once");
+}
+
+#[test]
+fn patience_has_to_be_positive() {
+    let arguments = ["sweep", "--hang-after", "0"];
+    is_refused(folder().path(), &arguments, &["--hang-after 0", "one second"]);
 }
 
 #[test]

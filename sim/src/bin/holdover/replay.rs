@@ -42,7 +42,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
     } else {
         crate::say(terminal::replay(&shown, file).trim_end());
     }
-    Ok(if shown.run.finding.is_some() { Verdict::Found } else { Verdict::Holds })
+    Ok(if shown.run.finding.is_some() || shown.divergence.is_some() {
+        Verdict::Found
+    } else {
+        Verdict::Holds
+    })
 }
 
 fn replay_seed(seed: Seed, design: Option<&str>) -> Result<Shown, Problem> {

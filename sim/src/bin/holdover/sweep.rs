@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use holdover::report::{json, terminal};
 use holdover::sweep::{Outcome, Progress, Sweep, parse_seeds};
@@ -26,6 +27,13 @@ pub(crate) struct Arguments {
     /// Where failing plans are saved.
     #[arg(long, value_name = "DIR", default_value = "seeds")]
     save: PathBuf,
+    /// Run every seed twice and compare the two runs; name the first event that differs.
+    #[arg(long)]
+    check_determinism: bool,
+    /// After how much real time a run whose code never awaits counts as hung. It cannot be
+    /// stopped, so the sweep then ends.
+    #[arg(long, value_name = "SECONDS", default_value = "30")]
+    hang_after: u64,
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -39,6 +47,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
             return Err("--jobs 0: at least one run has to happen at once".into());
         }
         sweep = sweep.jobs(jobs);
+    }
+    if arguments.hang_after == 0 {
+        return Err("--hang-after 0: it has to be at least one second".into());
+    }
+    sweep = sweep.hang_after(Duration::from_secs(arguments.hang_after));
+    if arguments.check_determinism {
+        sweep = sweep.check_determinism();
     }
     check_folder(&arguments.save)?;
 
@@ -72,13 +87,16 @@ fn report(arguments: &Arguments, outcome: &Outcome) -> Result<Verdict, Problem> 
         }
         saved.push((failure.seed.0, path));
     }
+    if let (Some(divergence), false) = (outcome.divergences.first(), arguments.json) {
+        crate::say(&terminal::diverges(divergence));
+    }
     if arguments.json {
         let report = json::sweep(outcome, &saved);
         crate::say(&serde_json::to_string_pretty(&report)?);
     } else {
         crate::say(&terminal::summary(outcome));
     }
-    Ok(if outcome.failures.is_empty() { Verdict::Holds } else { Verdict::Found })
+    Ok(if outcome.holds() { Verdict::Holds } else { Verdict::Found })
 }
 
 /// Whether failing plans could be saved there: better known before a long sweep than after.

@@ -1,0 +1,116 @@
+//! One run with everything that a report shows of it, and replays of saved plans.
+
+use std::time::Duration;
+
+use super::{Difference, Divergence, Failure, Install, Sweep, divergence, watchdog};
+use crate::plan::{Plan, PlanError, SavedPlan};
+use crate::random::Seed;
+use crate::stack::{Finding, Run};
+
+/// A run, with everything that a report shows of it.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// The plan, ready to be saved.
+    pub saved: SavedPlan,
+    /// The run, done once more.
+    pub run: Run,
+    /// How it differs from one more run of the same plan, which it should not.
+    pub divergence: Option<Divergence>,
+}
+
+impl Shown {
+    /// Runs one seed of a sweep, twice.
+    pub fn of_seed(sweep: &Sweep, seed: Seed) -> Self {
+        let plan = sweep.plan(seed);
+        let (run, divergence) = run_twice(&plan, sweep.hosts, sweep.hang_after)
+            .expect("generated plans name only hosts that exist");
+        Self { saved: saved(plan, &run), run, divergence }
+    }
+
+    pub(super) fn of_failure(sweep: &Sweep, failure: &Failure) -> Self {
+        if let Finding::Hang { host, .. } = &failure.finding {
+            let run = Run::hung(host.clone(), sweep.hang_after);
+            return Self { saved: saved(sweep.plan(failure.seed), &run), run, divergence: None };
+        }
+        let mut shown = Self::of_seed(sweep, failure.seed);
+        let is_same = shown.run.digest == failure.digest
+            && shown.run.finding.as_ref() == Some(&failure.finding);
+        if !is_same {
+            shown.divergence.get_or_insert(Divergence { seed: failure.seed, first: None });
+            // What was found is what is saved, even if it is not found again.
+            let (class, explanation) = (failure.finding.class(), failure.finding.explanation());
+            shown.saved =
+                SavedPlan::new(sweep.plan(failure.seed), class, explanation, failure.digest);
+        }
+        shown
+    }
+
+    /// Whether the run was, to the last packet, the one that was saved.
+    pub fn has_same_digest(&self) -> bool {
+        hex::encode(self.run.digest) == self.saved.expected.digest
+    }
+
+    /// Whether the run showed what was saved.
+    pub fn has_same_verdict(&self) -> bool {
+        let finding = self.run.finding.as_ref();
+        finding.is_some_and(|finding| finding.class() == self.saved.expected.finding)
+    }
+}
+
+fn saved(plan: Plan, run: &Run) -> SavedPlan {
+    let (class, explanation) = match &run.finding {
+        Some(finding) => (finding.class(), finding.explanation()),
+        None => ("none", String::new()),
+    };
+    SavedPlan::new(plan, class, explanation, run.digest)
+}
+
+/// Replays a saved plan, twice.
+///
+/// # Errors
+///
+/// When it names a host that does not exist.
+pub fn replay(saved: SavedPlan) -> Result<Shown, PlanError> {
+    replay_with(saved, |_, _| (), watchdog::HANG_AFTER)
+}
+
+/// The same in a world with more hosts, and with another patience for code that never
+/// awaits.
+///
+/// # Errors
+///
+/// When it names a host that does not exist.
+pub fn replay_with(
+    saved: SavedPlan,
+    hosts: Install,
+    hang_after: Duration,
+) -> Result<Shown, PlanError> {
+    let (run, divergence) = run_twice(&saved.plan, hosts, hang_after)?;
+    Ok(Shown { saved, run, divergence })
+}
+
+/// Runs a plan, and once more to see whether that is the same run.
+fn run_twice(
+    plan: &Plan,
+    hosts: Install,
+    hang_after: Duration,
+) -> Result<(Run, Option<Divergence>), PlanError> {
+    let run = || {
+        let of_hosts = plan.clone();
+        watchdog::run(plan, hang_after, move |world| {
+            world.record_trace();
+            hosts(world, &of_hosts);
+        })
+    };
+    let mut first = run()?;
+    if matches!(first.finding, Some(Finding::Hang { .. })) {
+        return Ok((first, None));
+    }
+    let second = run()?;
+    let divergence = (!divergence::are_same(&first, &second)).then(|| Divergence {
+        seed: plan.seed,
+        first: Difference::between(&first.trace, &second.trace),
+    });
+    first.trace = Vec::new();
+    Ok((first, divergence))
+}
