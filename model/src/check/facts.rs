@@ -191,8 +191,11 @@ impl Lens<'_> {
             }
         });
         let attempt = AttemptId(fate >> 1);
-        (fate != NONE)
-            .then(|| if fate & 1 == 0 { Fate::OfTry(attempt) } else { Fate::UpTo(attempt) })
+        (fate != NONE).then_some(if fate & 1 == 0 {
+            Fate::OfTry(attempt)
+        } else {
+            Fate::UpTo(attempt)
+        })
     }
 
     pub(crate) fn first_open_attempt(&mut self, component: u32, key: u32) -> Option<AttemptId> {

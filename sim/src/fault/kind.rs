@@ -15,7 +15,7 @@ macro_rules! kinds {
             /// Every kind.
             pub const ALL: &'static [Self] = &[$(Self::$kind,)* $(Self::$disk),*];
 
-            /// The name, as plans have it.
+            /// The name, as plans have it: a dot leads into a table of its own.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$kind => $name,)* $(Self::$disk => $disk_name),* }
             }
@@ -66,11 +66,11 @@ kinds! {
     Redeliver = "redeliver";
 
     disk:
-    Tear = "tear",
-    Fail = "fail",
-    Slow = "slow",
-    Fill = "fill",
-    Restore = "restore",
+    Tear = "disk.tear",
+    Fail = "disk.fail",
+    Slow = "disk.slow",
+    Fill = "disk.fill",
+    Restore = "disk.restore",
 }
 
 impl fmt::Display for FaultKind {

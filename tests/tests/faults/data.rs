@@ -45,7 +45,8 @@ fn every_kind_has_its_name_in_plans_and_its_own_words() {
         let trigger = Trigger::At { at_us: 0 };
         let planned = PlannedFault { trigger, fault };
         let text = serde_json::to_string(&planned).unwrap();
-        assert!(text.contains(&format!(r#""fault":{{"{kind}":{{"#)), "{text}");
+        let path = kind.name().replace('.', r#"":{""#);
+        assert!(text.contains(&format!(r#""fault":{{"{path}":{{"#)), "{text}");
         assert_eq!(serde_json::from_str::<PlannedFault>(&text).unwrap(), planned);
         assert!(planned.fault.to_string().contains("here"), "{}", planned.fault);
     }

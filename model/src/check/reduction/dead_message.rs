@@ -49,6 +49,7 @@ use crate::role::relevance::Fate;
 
 /// Which rules a design and a bound allow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a condition of its own")]
 pub(crate) struct Rules {
     /// One entry in the ledger for each intent, and its count of tries never goes back.
     pub(crate) ledger_is_sole: bool,

@@ -210,7 +210,8 @@ impl Worker {
                 out.send(Actor::Authority, acquire);
             }
             Stage::Reading => {
-                out.send(Actor::Destination, Message::Read { resource, intent_hash: Some(key) })
+                let intent_hash = Some(key);
+                out.send(Actor::Destination, Message::Read { resource, intent_hash });
             }
             Stage::LookingUp => out.send(Actor::Ledger, Message::LookUp { intent_hash: key }),
             Stage::Claiming => self.claim(context, key, out),
