@@ -1,8 +1,10 @@
 //! Every trigger with every fault, on code that works, waits, sends and emits.
 
+use std::io::Write;
 use std::time::Duration;
 
 use holdover::fault::{Fault, FaultKind, PlannedFault, Trigger};
+use holdover::fs::OpenOptions;
 use holdover::message::{Delivery, delivery};
 use holdover::net::{TcpListener, TcpStream, UdpSocket};
 use holdover::point;
@@ -16,8 +18,15 @@ use crate::sample::sample;
 
 const FOR_US: u64 = 300_000;
 
-/// Every 50 ms a worker reaches a point, emits an event, and sends a job and a datagram. It
-/// outlives lost connections.
+/// Writes down that something will be done.
+fn journal() -> std::io::Result<()> {
+    let mut journal = OpenOptions::new().append(true).create(true).open("/journal")?;
+    journal.write_all(b"a job")?;
+    journal.sync_all()
+}
+
+/// Every 50 ms a worker reaches a point, emits an event, sends a datagram, writes a job down
+/// and sends it. It outlives lost connections and failing disks.
 async fn work() {
     let heart = UdpSocket::bind("0.0.0.0:53").await.unwrap();
     for epoch in 1.. {
@@ -28,6 +37,9 @@ async fn work() {
             let resource = "rule/1".into();
             world::emit(Event::FenceAdvanced { resource, admits: None, epoch: Epoch(epoch) });
             let _ = heart.send_to(b"alive", "server:53").await;
+            if journal().is_err() {
+                continue;
+            }
             let again = match delivery("server", "job") {
                 Delivery::Never => continue,
                 Delivery::Once => None,
@@ -58,6 +70,9 @@ async fn plain_work() {
         loop {
             tokio::time::sleep(Duration::from_millis(50)).await;
             let _ = heart.send_to(b"alive", "server:53").await;
+            if journal().is_err() {
+                continue;
+            }
             let done = async {
                 stream.write_all(b"ping").await?;
                 stream.read_exact(&mut [0; 4]).await
