@@ -251,12 +251,12 @@ impl fmt::Display for Bounds {
 /// designs for which every [reduction](super::Reductions) is sound. For other designs they
 /// would take hours, so there they have to be asked for.
 ///
-/// What this leaves out: leases that are renewed or given back unused, and more than two
-/// tries of an operation.
+/// What this leaves out: more than two tries of an operation, and more than two operations.
 pub fn portfolio(design: &Design) -> Vec<Bounds> {
     use Budget::{
-        AgentCrashes, AuthorityCrashes, DestinationCrashes, Duplications, Expiries, LedgerCrashes,
-        Losses, Resends, Retries, Revocations, Takeovers, WorkerCrashes,
+        AgentCrashes, AuthorityCrashes, DestinationCrashes, Duplications, Expiries, Forgettings,
+        Idles, LedgerCrashes, Losses, Misconfigurations, Recreations, Renewals, Resends, Retries,
+        Revocations, SupervisorCrashes, Takeovers, WorkerCrashes,
     };
     let two = Bounds::default();
     let one = Bounds { operations: 1, ..Bounds::default() };
@@ -274,7 +274,13 @@ pub fn portfolio(design: &Design) -> Vec<Bounds> {
         LedgerCrashes,
         DestinationCrashes,
         AgentCrashes,
+        SupervisorCrashes,
         Duplications,
+        Renewals,
+        Idles,
+        Recreations,
+        Misconfigurations,
+        Forgettings,
     ];
     portfolio.extend(faults.map(|fault| one.clone().with(Retries, 1).with(fault, 1)));
     portfolio.push(one.clone().with(Retries, 1).with(Losses, 1).with(Resends, 1));
