@@ -3,6 +3,7 @@
 //! Five servers and a client; 30 simulated seconds; 30 requests and replies, one each
 //! second, round robin over the servers, each over a new TCP connection; latencies from 1 to
 //! 20 ms. Every run checks that all 30 replies came. `cargo bench -p holdover --bench engine`.
+//! Beside madsim, which has to be built on its own: `sim/benches/madsim`.
 
 use std::cell::Cell;
 use std::rc::Rc;
