@@ -289,6 +289,8 @@ pub fn portfolio(design: &Design) -> Vec<Bounds> {
             .with(Retries, 1)
             .with(Takeovers, 1)
             .with(WorkerCrashes, 1),
+        // One worker before and after its crash, each time with something to write.
+        Bounds { is_conditional: false, ..two.clone() }.with(WorkerCrashes, 1),
         Bounds { workers: 3, ..one.clone() }.with(Takeovers, 2),
         Bounds { resources: 2, ..two }.with(Takeovers, 1),
     ]);

@@ -65,6 +65,10 @@ impl Guarantee {
                         name: "first-write",
                         meaning: "The moment the successor's first effect commits.",
                     },
+                    Value {
+                        name: "never",
+                        meaning: "Nothing keeps an old write from landing: people have to.",
+                    },
                 ],
                 listable: &[],
             },
@@ -155,4 +159,6 @@ pub enum FencedFrom {
     Ready,
     /// The moment the successor's first effect commits.
     FirstWrite,
+    /// No moment: nothing keeps an old write from landing.
+    Never,
 }

@@ -155,6 +155,7 @@ impl Ownership {
                 FencedFrom::Grant => "was granted",
                 FencedFrom::Ready => "was ready",
                 FencedFrom::FirstWrite => "had written",
+                FencedFrom::Never => unreachable!("then no epoch is fenced"),
             };
             let explanation = format!(
                 "{operation_id} changed {resource} under {holder}, after the holder of {} {point}",

@@ -258,21 +258,27 @@ impl Destination {
             },
         );
         let value = Some(receipt.payload_hash);
-        let cell = Cell { version: receipt.version_after, value, fence };
+        let has_moved = fence != before.fence;
+        let cell = Cell { version: receipt.version_after, value, fence: fence.clone() };
         let operation_id = envelope.operation_id;
         let trace =
             Trace { closed: envelope.attempt_id, receipt: Some(receipt), is_expired: false };
         match context.design.destination.receipt {
-            _ if !Self::knows_operations(context) => self.keep(Record::Cell(resource, cell), out),
+            _ if !Self::knows_operations(context) => {
+                self.keep(Record::Cell(resource.clone(), cell), out);
+            }
             ReceiptKept::WithEffect => {
-                self.keep(Record::Effect(resource, cell, operation_id, trace), out);
+                self.keep(Record::Effect(resource.clone(), cell, operation_id, trace), out);
             }
             ReceiptKept::AfterEffect => {
-                self.keep(Record::Cell(resource, cell), out);
+                self.keep(Record::Cell(resource.clone(), cell), out);
                 let late = Record::Trace(operation_id, Some(trace));
                 out.late_records.push(late.clone());
                 self.load(late);
             }
+        }
+        if has_moved {
+            self.drain(context, &resource, &fence, out);
         }
     }
 
@@ -347,26 +353,32 @@ impl Destination {
             cell.fence = fence.clone();
             self.keep(Record::Cell(resource.clone(), cell), out);
         }
-        if context.design.fence.drains() {
-            let stale: Vec<_> = self
-                .inside
-                .iter()
-                .filter(|(_, (_, mutation))| mutation.resource == resource)
-                .filter_map(|(key, (_, mutation))| {
-                    let reason = context.design.admit(fence, &mutation.holder).err()?;
-                    Some((key.clone(), reason))
-                })
-                .collect();
-            for (key, reason) in stale {
-                if let Some((_, mutation)) = self.inside.remove(&key) {
-                    self.reject(context, mutation, reason, out);
-                }
-            }
-        }
+        self.drain(context, &resource, fence, out);
         out.send(
             Actor::Authority,
             Message::Admitted { resource, epoch: fence.epoch, sealed: fence.admits.is_none() },
         );
+    }
+
+    /// A fence that has moved aborts what was let in before and would not be now.
+    fn drain(&mut self, context: Context<'_>, resource: &ResourceId, fence: &Fence, out: &mut Out) {
+        if !context.design.fence.drains() {
+            return;
+        }
+        let stale: Vec<_> = self
+            .inside
+            .iter()
+            .filter(|(_, (_, mutation))| mutation.resource == *resource)
+            .filter_map(|(key, (_, mutation))| {
+                let reason = context.design.admit(fence, &mutation.holder).err()?;
+                Some((key.clone(), reason))
+            })
+            .collect();
+        for (key, reason) in stale {
+            if let Some((_, mutation)) = self.inside.remove(&key) {
+                self.reject(context, mutation, reason, out);
+            }
+        }
     }
 
     fn confirmed(

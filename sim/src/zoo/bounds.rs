@@ -53,6 +53,8 @@ pub fn bounds(design: &Design) -> Vec<Bounds> {
         two(&[(Retries, 1)]),
         two_resources(two(&[(Retries, 1)])),
         unconditional(two(&[(Retries, 1)])),
+        // One worker before and after a crash, each time with something to write.
+        unconditional(two(&[(WorkerCrashes, 1)])),
         // All of it.
         two(&[(Takeovers, 1)]),
         two_resources(two(&[(Takeovers, 1)])),

@@ -128,7 +128,7 @@ fn wrong_input_is_refused_in_one_line() {
     is_refused(
         folder().path(),
         &["check", "highest-seen", "--demand", "fenced-from=grnat"],
-        &["--demand", "did you mean \"grant\"?", "accepted: ready, grant, first-write"],
+        &["--demand", "did you mean \"grant\"?", "accepted: ready, grant, first-write, never"],
     );
     is_refused(
         folder().path(),
