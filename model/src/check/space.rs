@@ -41,6 +41,13 @@ pub(crate) struct Purse {
     pub(crate) is_calm: bool,
 }
 
+impl Purse {
+    /// Whether an agent that has asked may ask once more.
+    pub(crate) fn lets_ask_again(&self) -> bool {
+        self.is_calm || self.left[Budget::Retries] > 0 || self.left[Budget::AgentCrashes] > 0
+    }
+}
+
 /// No event, no backup, no component: whatever a number can stand for, not this.
 pub(crate) const NONE: u32 = u32::MAX;
 

@@ -7,7 +7,7 @@
 use crate::event::OperationStatus;
 use crate::identity::{AttemptId, OperationId};
 use crate::intent::IntentHash;
-use crate::lease::{Epoch, Lease};
+use crate::lease::Epoch;
 use crate::resource::ResourceId;
 use crate::role::agent::Agent;
 use crate::role::authority::{Authority, Phase, Tenure};
@@ -177,11 +177,6 @@ impl Worker {
     /// Whether the job with this intent has seen that its effect is not wanted any more.
     pub fn finds_state_gone(&self, key: IntentHash) -> bool {
         self.jobs.get(&key).is_some_and(|job| job.is_state_gone)
-    }
-
-    /// Whether, until it crashes, the worker disregards this lease.
-    pub fn disregards(&self, lease: &Lease) -> bool {
-        self.has_moved_beyond(lease)
     }
 
     /// Whether every job but this one has a lease to work under.

@@ -247,7 +247,7 @@ pub(crate) fn is_done_with(receiver: &Machine, message: &Message) -> bool {
         };
     }
     if let (Some(worker), Message::Ready { lease }) = (receiver.worker(), message) {
-        return worker.disregards(lease);
+        return worker.has_moved_beyond(lease);
     }
     let Some(destination) = receiver.destination() else { return false };
     match message {
@@ -381,10 +381,7 @@ impl Lens<'_> {
 
     /// Whether an agent may still ask somebody, or somebody else, for anything.
     pub(crate) fn any_can_ask(&mut self, state: &[u32], purse: Purse) -> bool {
-        let may_ask = purse.is_calm
-            || purse.left[Budget::Retries] > 0
-            || purse.left[Budget::AgentCrashes] > 0;
-        (0..self.space.agents()).any(|slot| may_ask || !self.has_asked(state[slot]))
+        (0..self.space.agents()).any(|slot| purse.lets_ask_again() || !self.has_asked(state[slot]))
     }
 
     /// Whether a worker can get another job.
@@ -397,10 +394,8 @@ impl Lens<'_> {
 
     /// Whether an agent may still ask somebody, or somebody else, for this intent.
     pub(crate) fn can_be_asked_again(&mut self, state: &[u32], purse: Purse, key: u32) -> bool {
-        let may_ask = purse.is_calm
-            || purse.left[Budget::Retries] > 0
-            || purse.left[Budget::AgentCrashes] > 0;
-        may_ask && !(0..self.space.agents()).any(|slot| self.has_answer(state[slot], key))
+        purse.lets_ask_again()
+            && !(0..self.space.agents()).any(|slot| self.has_answer(state[slot], key))
     }
 }
 

@@ -130,8 +130,9 @@ impl Worker {
         }
     }
 
-    /// Whether the worker has held the resource under a later epoch than this.
-    pub(in crate::role) fn has_moved_beyond(&self, lease: &Lease) -> bool {
+    /// Whether the worker has held the resource under a later epoch than this, since it
+    /// started: then it disregards this lease.
+    pub fn has_moved_beyond(&self, lease: &Lease) -> bool {
         self.heard.get(&lease.resource).is_some_and(|heard| lease.epoch < *heard)
     }
 
