@@ -37,7 +37,7 @@ use crate::random::Seed;
 use crate::report;
 use crate::stack::{self, Run};
 use crate::world::World;
-use outcome::Summary;
+use outcome::{Summary, Tally};
 use watchdog::{Busy, Watchdog};
 
 /// A sweep that is to be done.
@@ -154,7 +154,7 @@ impl Sweep {
                 Worker { busy, watchdog: Watchdog::new(self.hang_after), thread }
             })
             .collect();
-        let mut hung = Vec::new();
+        let mut tally = Tally::new(self.seeds.start);
         while workers.iter().any(|worker| !worker.thread.is_finished()) {
             thread::sleep(watchdog::LOOKS_EVERY);
             workers.retain_mut(|worker| match worker.watchdog.look(&worker.busy) {
@@ -162,19 +162,19 @@ impl Sweep {
                 Some(found) => {
                     // A second hang would only cost another core.
                     shared.next.store(self.seeds.end, Ordering::Relaxed);
-                    hung.push((found.with, Summary::hung(found.host, self.hang_after)));
+                    tally.add(found.with, Summary::hung(found.host, self.hang_after));
                     false
                 }
             });
+            summaries.try_iter().for_each(|(seed, summary)| tally.add(seed, summary));
             progress(shared.progress());
         }
         for worker in workers {
             // A run's panics are findings, so this is one of the sweep itself.
             worker.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
-        let mut summaries: Vec<(Seed, Summary)> = summaries.try_iter().chain(hung).collect();
-        summaries.sort_by_key(|(seed, _)| *seed);
-        Outcome::new(self, summaries, began.elapsed())
+        summaries.try_iter().for_each(|(seed, summary)| tally.add(seed, summary));
+        tally.finish(self, began.elapsed())
     }
 
     /// Runs all seeds and panics with a report if one fails.

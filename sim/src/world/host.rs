@@ -237,8 +237,8 @@ impl Process {
     /// Moves the clock by `advance`, starts `boot` if there is one, and runs until idle, but
     /// no more than `polls_max` tasks. Gives how many it ran.
     ///
-    /// Tokio tells of its tasks in its unstable interface only. Without it a run counts as one
-    /// task, and one that never becomes idle is for a watchdog to find.
+    /// Tokio tells of its tasks in its unstable interface only. Without it every run counts as
+    /// one task, and one that never becomes idle is for a watchdog to find.
     pub(super) fn run(&self, advance: Duration, boot: Option<&Boot>, polls_max: u64) -> u64 {
         self.idle.over.store(false, Ordering::Relaxed);
         self.idle.polls.store(0, Ordering::Relaxed);
@@ -255,7 +255,8 @@ impl Process {
             }
             UntilOver(&self.idle).await;
         });
-        self.idle.polls.load(Ordering::Relaxed).max(1)
+        let polls = self.idle.polls.load(Ordering::Relaxed);
+        if cfg!(tokio_unstable) { polls } else { polls.max(1) }
     }
 }
 
