@@ -10,7 +10,7 @@ use holdover::stack;
 use holdover_model::design::Design;
 
 /// How long each contestant is measured, in slices that take turns.
-const SLICE: Duration = Duration::from_millis(1_000);
+const SLICE: Duration = Duration::from_secs(1);
 const ROUNDS: u32 = 8;
 
 fn run(plan: &Plan, plain_timers: bool) {

@@ -166,14 +166,14 @@ impl Sweep {
                     false
                 }
             });
-            summaries.try_iter().for_each(|(seed, summary)| tally.add(seed, summary));
+            tally.extend(summaries.try_iter());
             progress(shared.progress());
         }
         for worker in workers {
             // A run's panics are findings, so this is one of the sweep itself.
             worker.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
-        summaries.try_iter().for_each(|(seed, summary)| tally.add(seed, summary));
+        tally.extend(summaries.try_iter());
         tally.finish(self, began.elapsed())
     }
 

@@ -95,6 +95,12 @@ impl Tally {
         }
     }
 
+    pub(super) fn extend(&mut self, summaries: impl Iterator<Item = (Seed, Summary)>) {
+        for (seed, summary) in summaries {
+            self.add(seed, summary);
+        }
+    }
+
     fn count(&mut self, seed: Seed, summary: Summary) {
         let Summary { digest, events, finding, divergence } = summary;
         self.digests.update(digest);
