@@ -18,7 +18,7 @@ use crate::fault::catalogue::LASTS_US;
 use crate::plan::{Plan, PlannedTask};
 use crate::random::{Seed, between, choose};
 use crate::stack::{AGENTS, Effect, Timing};
-use crate::world::LinkProfile;
+use crate::world::{LinkProfile, Order};
 
 /// The knobs from which plans are drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -111,6 +111,7 @@ impl Plan {
             seed,
             heal_at_us: profile.fault_within_us + profile.fault_us_max,
             link,
+            order: Order::Uniform,
             timing: profile.timing,
             design: design.clone(),
             tasks,

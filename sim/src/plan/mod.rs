@@ -16,7 +16,7 @@ pub use saved::{Expected, SavedPlan};
 use crate::fault::PlannedFault;
 use crate::random::Seed;
 use crate::stack::{AGENTS, Effect, Timing};
-use crate::world::{LinkProfile, UnknownHost};
+use crate::world::{LinkProfile, Order, UnknownHost};
 
 /// Everything that a run depends on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -26,6 +26,9 @@ pub struct Plan {
     pub seed: Seed,
     /// From when on nothing goes wrong any more.
     pub heal_at_us: u64,
+    /// How the order of packets is drawn that could arrive in any.
+    #[serde(default, skip_serializing_if = "Order::is_uniform")]
+    pub order: Order,
     /// How long packets travel.
     pub link: LinkProfile,
     /// How long the roles wait.

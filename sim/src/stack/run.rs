@@ -197,7 +197,12 @@ pub fn run(plan: &Plan) -> Result<Run, PlanError> {
 ///
 /// When the plan names a host that is not there.
 pub fn run_with(plan: &Plan, prepare: impl FnOnce(&mut World)) -> Result<Run, PlanError> {
-    let config = WorldConfig { link: plan.link, steps_max: STEPS_MAX, ..WorldConfig::default() };
+    let config = WorldConfig {
+        link: plan.link,
+        order: plan.order,
+        steps_max: STEPS_MAX,
+        ..WorldConfig::default()
+    };
     let mut world = World::new(plan.seed, config);
     super::install(&mut world, plan);
     prepare(&mut world);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::LinkProfile;
+use super::{LinkProfile, Order};
 
 /// What a world is like.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -10,6 +10,8 @@ use super::LinkProfile;
 pub struct WorldConfig {
     /// How long packets travel.
     pub link: LinkProfile,
+    /// How the order of packets is drawn that could arrive in any.
+    pub order: Order,
     /// How often hosts with plain timers are run, and so by how much such a timer may be
     /// late, beyond the millisecond to which tokio rounds it up.
     pub timer_resolution_us: u64,
@@ -31,6 +33,7 @@ impl Default for WorldConfig {
     fn default() -> Self {
         Self {
             link: LinkProfile { latency_us_min: 1_000, latency_us_max: 20_000 },
+            order: Order::default(),
             timer_resolution_us: 1_000,
             backup_every_us: 1_000,
             steps_max: 10_000_000,

@@ -20,6 +20,7 @@ use super::budget;
 use super::effect::{Active, StallId, Waiting};
 use super::host::{Host, TimerId};
 use super::network::{self, Fate, LinkProfile, Network};
+use super::order::Order;
 use super::queue::Queue;
 use super::record::{FiredFault, Record, RunDigest};
 use super::watch::Plans;
@@ -97,13 +98,13 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(seed: Seed, link: LinkProfile, tick_ns: u64) -> Self {
+    pub(super) fn new(seed: Seed, link: LinkProfile, order: Order, tick_ns: u64) -> Self {
         Self {
             seed,
             now_ns: 0,
             queue: Queue::new(),
             hosts: Vec::new(),
-            network: Network::new(seed, link),
+            network: Network::new(seed, link, order),
             layout: Some(Net::with_config(sockets())),
             net: None,
             ready: VecDeque::new(),

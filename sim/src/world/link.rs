@@ -46,6 +46,11 @@ impl Link {
         self.last_arrival_ns
     }
 
+    /// When what would arrive then arrives behind all before it.
+    pub(super) fn in_order_ns(&self, at_ns: u64) -> u64 {
+        self.last_arrival_ns.max(at_ns)
+    }
+
     /// When it arrives if it may overtake others.
     pub(super) fn arrive_ns(&self, depart_ns: u64, latency_ns: u64) -> u64 {
         depart_ns.saturating_add(latency_ns.saturating_add(self.extra_ns))

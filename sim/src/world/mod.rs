@@ -71,6 +71,7 @@ mod engine;
 mod host;
 mod link;
 mod network;
+mod order;
 mod pulse;
 mod queue;
 mod record;
@@ -104,6 +105,7 @@ pub use config::{HostOptions, RunEnd, WorldConfig};
 pub(crate) use effect::StallId;
 pub(crate) use host::TimerId;
 pub use network::LinkProfile;
+pub use order::Order;
 pub use pulse::Pulse;
 pub use record::{FiredFault, Record};
 pub use trace::{Moment, What};
@@ -144,7 +146,7 @@ impl World {
         );
         context::watch_panics();
         let tick_us = config.timer_resolution_us.max(1);
-        let core = Core::new(seed, config.link, tick_us.saturating_mul(1_000));
+        let core = Core::new(seed, config.link, config.order, tick_us.saturating_mul(1_000));
         Self {
             config,
             machines: Vec::new(),

@@ -11,6 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use turmoil_net::{Packet, TcpFlags, TcpSegment, Transport};
 
 use super::link::{DatagramFate, Link};
+use super::order::{Order, Sent, Strategy};
 use crate::random::{Seed, between};
 
 /// The smallest and largest time that a packet travels.
@@ -34,6 +35,7 @@ impl LinkProfile {
 pub(super) struct Network {
     seed: Seed,
     profile: LinkProfile,
+    order: Box<dyn Strategy>,
     hosts: BTreeMap<IpAddr, usize>,
     /// By sender, then by receiver.
     links: Vec<Vec<Link>>,
@@ -88,10 +90,11 @@ pub(super) enum Fate {
 }
 
 impl Network {
-    pub(super) fn new(seed: Seed, profile: LinkProfile) -> Self {
+    pub(super) fn new(seed: Seed, profile: LinkProfile, order: Order) -> Self {
         Self {
             seed,
             profile,
+            order: order.strategy(seed),
             hosts: BTreeMap::new(),
             links: Vec::new(),
             connections: BTreeMap::new(),
@@ -145,9 +148,9 @@ impl Network {
         if fate.is_lost {
             return Fate::Lost;
         }
-        let latencies =
-            link.latencies.get_or_insert_with(|| seed.stream(&format!("latency {from} -> {to}")));
-        let latency_ns = profile.draw_ns(latencies);
+        let sent = Sent { at_ns: now_ns, from, to };
+        let latency_ns = self.order.latency_ns(sent, &mut self.links[from][to], profile);
+        let link = self.link(from, to);
         let depart_ns = link.depart_ns(now_ns, packet.size());
         let again_at_ns = fate.copy_ns.map(|copy_ns| link.arrive_ns(depart_ns, copy_ns));
         let strays_ns = self.take_late((from, to), &packet).or(fate.strays_ns);
