@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use super::{Divergence, Shown, Sweep};
+use super::{Divergence, Shown, Sweep, Tally};
 use crate::random::Seed;
 use crate::stack::{Finding, Run};
 
@@ -34,6 +34,8 @@ pub struct Outcome {
     pub failures: Vec<Failure>,
     /// The seeds whose two runs were not the same, in order, if that was to be checked.
     pub divergences: Vec<Divergence>,
+    /// How often each situation was reached.
+    pub tally: Tally,
     /// SHA-256 over the runs' digests in the order of their seeds.
     pub digest: [u8; 32],
 }
@@ -43,17 +45,19 @@ pub(super) struct Summary {
     digest: [u8; 32],
     events: u64,
     finding: Option<Finding>,
+    /// The places of the situations that it reached.
+    reached: Vec<usize>,
     divergence: Option<Divergence>,
 }
 
 impl Summary {
-    pub(super) fn new(run: Run, divergence: Option<Divergence>) -> Self {
+    pub(super) fn new(run: Run, reached: Vec<usize>, divergence: Option<Divergence>) -> Self {
         let Run { finding, digest, records, .. } = run;
-        Self { digest, events: records.len() as u64, finding, divergence }
+        Self { digest, events: records.len() as u64, finding, reached, divergence }
     }
 
     pub(super) fn hung(host: String, after: Duration) -> Self {
-        Self::new(Run::hung(host, after), None)
+        Self::new(Run::hung(host, after), Vec::new(), None)
     }
 
     pub(super) fn is_failure(&self) -> bool {
@@ -67,21 +71,43 @@ impl Outcome {
         let mut digest = Sha256::new();
         let (runs, mut events) = (summaries.len() as u64, 0);
         let (mut failures, mut divergences) = (Vec::new(), Vec::new());
+        let mut tally = Tally::new(&sweep.situations);
         for (seed, summary) in summaries {
             digest.update(summary.digest);
             events += summary.events;
+            tally.count(seed, &summary.reached);
             divergences.extend(summary.divergence);
             if let Some(finding) = summary.finding {
                 failures.push(Failure { seed, finding, digest: summary.digest });
             }
         }
         let digest = digest.finalize().into();
-        Self { sweep: sweep.clone(), runs, events, wall, failures, divergences, digest }
+        Self { sweep: sweep.clone(), runs, events, wall, failures, divergences, tally, digest }
     }
 
-    /// Whether nothing was found.
+    /// Whether nothing was found, and all was reached that has to be.
     pub fn holds(&self) -> bool {
+        self.found_nothing() && self.missing().is_empty()
+    }
+
+    fn found_nothing(&self) -> bool {
         self.failures.is_empty() && self.divergences.is_empty()
+    }
+
+    /// In how many runs a situation was reached.
+    pub fn reached(&self, name: &str) -> u64 {
+        self.tally.of(name).map_or(0, |reached| reached.runs)
+    }
+
+    /// The names of the situations that no run reached.
+    pub fn unreached(&self) -> Vec<&str> {
+        self.tally.unreached().collect()
+    }
+
+    /// The names of those that had to be reached and were not.
+    pub fn missing(&self) -> Vec<&str> {
+        let required = self.sweep.required.iter().map(String::as_str);
+        required.filter(|name| self.reached(name) == 0).collect()
     }
 
     /// How fast the sweep was.
@@ -92,7 +118,7 @@ impl Outcome {
     /// The failure rate that no failure in so many runs excludes with 95 % confidence (3/N);
     /// `None` if something was found.
     pub fn failure_rate_below(&self) -> Option<f64> {
-        self.holds().then(|| 3.0 / self.runs_as_float())
+        self.found_nothing().then(|| 3.0 / self.runs_as_float())
     }
 
     #[allow(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
