@@ -52,6 +52,9 @@ pub struct Profile {
     pub latency_us_max: u64,
     /// How long the roles wait.
     pub timing: Timing,
+    /// How long a mutation may be inside the destination. Between what `timing` says and this,
+    /// plans differ, so that what happens in the meantime is not as rare as it is short.
+    pub effect_us_max: u64,
 }
 
 impl Default for Profile {
@@ -71,6 +74,7 @@ impl Default for Profile {
             latency_us_min: 200,
             latency_us_max: 12_000,
             timing: Timing::default(),
+            effect_us_max: 32_000,
         }
     }
 }
@@ -118,7 +122,7 @@ impl Plan {
             seed,
             heal_at_us: profile.fault_within_us + profile.fault_us_max,
             link,
-            timing: profile.timing,
+            timing: Draw { rng: seed.stream("timing"), profile }.timing(),
             design: design.clone(),
             tasks,
             faults,
@@ -155,6 +159,12 @@ impl Draw<'_> {
         let Profile { latency_us_min, latency_us_max, .. } = *self.profile;
         let max = self.between_log(latency_us_min * 2, latency_us_max);
         LinkProfile { latency_us_min: self.between(latency_us_min, max / 2), latency_us_max: max }
+    }
+
+    fn timing(&mut self) -> Timing {
+        let Profile { timing, effect_us_max, .. } = *self.profile;
+        let effect_us = self.between_log(timing.effect_us, effect_us_max.max(timing.effect_us));
+        Timing { effect_us, ..timing }
     }
 
     fn tasks(&mut self) -> Vec<PlannedTask> {

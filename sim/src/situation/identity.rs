@@ -15,6 +15,10 @@ use crate::world::{Sight, SightKind};
 /// How many claims are many.
 const MANY: usize = 4;
 
+/// Claims that are not further apart than this come at once: none of them is a retry of another,
+/// for that is never sent as soon.
+const AT_ONCE_NS: u64 = 20_000_000;
+
 const RACE: &str = "The operation-identity article: \"Test the race, not the helper function\"";
 
 pub(super) fn situations() -> Vec<Situation> {
@@ -23,7 +27,7 @@ pub(super) fn situations() -> Vec<Situation> {
     let mut situations = vec![
         Situation::new(
             "many-claims-of-one-intent",
-            "Four or more claims of one intent reach the ledger before anything has left for it.",
+            "Four or more claims of one intent reach the ledger within 20 ms, before anything has left for it.",
             OneIntent::default,
         )
         .from(RACE)
@@ -50,7 +54,8 @@ pub(super) fn situations() -> Vec<Situation> {
 
 #[derive(Default)]
 struct OneIntent {
-    claims: BTreeMap<IntentHash, usize>,
+    /// When each claim came.
+    claims: BTreeMap<IntentHash, Vec<u64>>,
     operations: BTreeMap<OperationId, IntentHash>,
     /// Of which something has left.
     left: BTreeSet<IntentHash>,
@@ -59,14 +64,15 @@ struct OneIntent {
 impl Detector for OneIntent {
     fn sees(&mut self, sight: &Sight<'_>) -> bool {
         match *sight {
-            Sight::Shown { what, .. } => {
+            Sight::Shown { at_ns, what, .. } => {
                 let Some((_, Message::Claim { intent, .. })) = arrived(what) else { return false };
                 if self.left.contains(&intent.hash()) {
                     return false;
                 }
                 let claims = self.claims.entry(intent.hash()).or_default();
-                *claims += 1;
-                *claims >= MANY
+                claims.retain(|earlier_ns| at_ns - earlier_ns <= AT_ONCE_NS);
+                claims.push(at_ns);
+                claims.len() >= MANY
             }
             Sight::Event(record) => {
                 match &record.event {

@@ -10,29 +10,36 @@ use crate::world::{Sight, World};
 pub struct Lookout(Rc<RefCell<State>>);
 
 struct State {
-    /// Those whose situation is not reached yet, with its place in the list.
-    waiting: Vec<(Watches, usize, Box<dyn Detector>)>,
+    detectors: Vec<Box<dyn Detector>>,
+    /// What each detector wants to see: nothing, once its situation is reached. Kept apart from
+    /// the detectors, because it is looked through at every sight.
+    watches: Vec<Watches>,
     /// What any of them wants to see.
-    watches: Watches,
+    any: Watches,
     reached: Vec<usize>,
 }
 
 impl Lookout {
     /// Looks out for these situations.
     pub fn new(situations: &[Situation]) -> Self {
-        let waiting: Vec<_> = situations
-            .iter()
-            .enumerate()
-            .map(|(place, situation)| (situation.watches, place, situation.detector()))
-            .collect();
-        let watches = union(&waiting);
-        Self(Rc::new(RefCell::new(State { waiting, watches, reached: Vec::new() })))
+        let watches: Vec<_> = situations.iter().map(|one| one.watches).collect();
+        Self(Rc::new(RefCell::new(State {
+            detectors: situations.iter().map(Situation::detector).collect(),
+            any: Watches::union(&watches),
+            watches,
+            reached: Vec::new(),
+        })))
     }
 
     /// Watches a world from now on.
     pub fn watch(&self, world: &mut World) {
         let state = Rc::clone(&self.0);
         world.watch(move |sight| state.borrow_mut().sees(sight));
+    }
+
+    /// Takes a sight that no world has shown.
+    pub fn sees(&self, sight: &Sight<'_>) {
+        self.0.borrow_mut().sees(sight);
     }
 
     /// The places in the list of the situations that were reached so far, in their order.
@@ -46,24 +53,18 @@ impl Lookout {
 impl State {
     fn sees(&mut self, sight: &Sight<'_>) {
         let kind = Watches::only(sight.kind());
-        if !self.watches.overlaps(kind) {
+        if !self.any.overlaps(kind) {
             return;
         }
-        let Self { waiting, reached, .. } = self;
-        let before = reached.len();
-        waiting.retain_mut(|(watches, place, detector)| {
-            let is_reached = watches.overlaps(kind) && detector.sees(sight);
-            if is_reached {
-                reached.push(*place);
+        let before = self.reached.len();
+        for (place, watches) in self.watches.iter_mut().enumerate() {
+            if watches.overlaps(kind) && self.detectors[place].sees(sight) {
+                *watches = Watches::NOTHING;
+                self.reached.push(place);
             }
-            !is_reached
-        });
+        }
         if self.reached.len() > before {
-            self.watches = union(&self.waiting);
+            self.any = Watches::union(&self.watches);
         }
     }
-}
-
-fn union(waiting: &[(Watches, usize, Box<dyn Detector>)]) -> Watches {
-    Watches(waiting.iter().fold(0, |all, (watches, ..)| all | watches.0))
 }

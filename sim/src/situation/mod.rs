@@ -158,9 +158,14 @@ struct Watches(u64);
 
 impl Watches {
     const ALL: Self = Self(u64::MAX);
+    const NOTHING: Self = Self(0);
 
     fn of(kinds: &[SightKind]) -> Self {
-        kinds.iter().fold(Self(0), |set, kind| Self(set.0 | Self::only(*kind).0))
+        Self(kinds.iter().fold(0, |set, kind| set | Self::only(*kind).0))
+    }
+
+    fn union(all: &[Self]) -> Self {
+        Self(all.iter().fold(0, |union, one| union | one.0))
     }
 
     fn only(kind: SightKind) -> Self {
