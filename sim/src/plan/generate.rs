@@ -125,6 +125,7 @@ impl Plan {
             timing: Draw { rng: seed.stream("timing"), profile }.timing(),
             design: design.clone(),
             tasks,
+            revocations: Vec::new(),
             faults,
         }
     }

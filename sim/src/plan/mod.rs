@@ -34,9 +34,22 @@ pub struct Plan {
     pub design: Design,
     /// What the agents want.
     pub tasks: Vec<PlannedTask>,
+    /// Which leases are taken back, and when.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub revocations: Vec<Revocation>,
     /// What goes wrong.
     #[serde(default)]
     pub faults: Vec<PlannedFault>,
+}
+
+/// The authority takes back whatever lease there is on a resource.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Revocation {
+    /// When.
+    pub at_us: u64,
+    /// On the resource that this effect changes.
+    pub effect: Effect,
 }
 
 /// One thing that an agent wants, and from when on.

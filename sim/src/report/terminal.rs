@@ -5,7 +5,7 @@ use std::path::Path;
 
 use holdover_model::invariant::InvariantId;
 
-use crate::plan::Plan;
+use crate::plan::{Plan, Revocation};
 use crate::report::timeline;
 use crate::sweep::{Divergence, Outcome, Shown, Sweep};
 
@@ -39,6 +39,11 @@ pub fn plan(plan: &Plan) -> String {
             milliseconds(task.begin_at_us),
             task.agent,
         );
+    }
+    for Revocation { at_us, effect } in &plan.revocations {
+        let resource = effect.target().resource_id();
+        let at_ms = milliseconds(*at_us);
+        let _ = writeln!(text, "  revoked: {at_ms:>8.3} ms  the lease on {resource}");
     }
     for fault in &plan.faults {
         let _ = writeln!(text, "  fault: {}: {}", fault.trigger, fault.fault);

@@ -77,7 +77,10 @@ impl Detector for Restored {
                 self.grants.push(grant);
                 self.forgotten.contains(&lease.resource)
             }
-            Sight::Struck { at_ns, fault: Fault::Disk(DiskFault::Restore { host, age_us, .. }) } => {
+            Sight::Struck {
+                at_ns,
+                fault: Fault::Disk(DiskFault::Restore { host, age_us, .. }),
+            } => {
                 let taken_by_ns = at_ns.saturating_sub(age_us.saturating_mul(1_000));
                 let lost = self.grants.iter().filter(|(authority, granted_ns, _)| {
                     authority == host && *granted_ns > taken_by_ns

@@ -2,9 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{
-    Situation, approval, authority, clock, crash, identity, liveness, outcome, ownership,
-};
+use super::{Situation, approval, authority, clock, crash, identity, liveness, outcome, ownership};
 
 /// Every situation, family by family, with the heading of each family.
 fn families() -> [(&'static str, Vec<Situation>); 8] {

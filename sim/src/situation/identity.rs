@@ -79,7 +79,9 @@ impl Detector for OneIntent {
                     Event::OperationClaimed { operation_id, intent_hash, .. } => {
                         self.operations.insert(operation_id.clone(), *intent_hash);
                     }
-                    Event::StatusChanged { operation_id, from: OperationStatus::Prepared, .. } => {
+                    Event::StatusChanged {
+                        operation_id, from: OperationStatus::Prepared, ..
+                    } => {
                         self.left.extend(self.operations.get(operation_id));
                     }
                     _ => {}

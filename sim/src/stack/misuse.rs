@@ -1,5 +1,5 @@
 //! What careless callers do: claim one intent many times at once, use an operation id for
-//! something else, show a consent twice.
+//! something else, show a consent twice, write under a lease that is not theirs.
 //!
 //! No role does so by itself, so without this no run would show what ledger and destination make
 //! of it. A plan says which of its tasks is misused how. What happens on the way from a worker to
@@ -9,11 +9,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use holdover_model::identity::StepId;
+use holdover_model::identity::{StepId, WorkerId};
 use holdover_model::intent::{Intent, IntentHash, PayloadHash};
+use holdover_model::lease::Epoch;
 use holdover_model::role::worker::{Record, Worker};
 use holdover_model::role::{Actor, Context, Message, Output, Role, Signal};
 use serde::{Deserialize, Serialize};
+
+use super::{Effect, WORKERS};
 
 /// What goes wrong with a task on the side of those who ask for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -29,11 +32,60 @@ pub enum Misuse {
         /// What is changed.
         changed: Change,
     },
+    /// The first write that a worker sends for it shows another lease than the worker holds.
+    Forged {
+        /// Which.
+        lease: Forgery,
+    },
     /// The agent shows the consent that was given for another task of the plan.
     ApprovalReplayed {
         /// The place of the other task in the plan, from 0.
         of_task: usize,
     },
+}
+
+/// A lease that a worker does not hold.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Forgery {
+    /// A higher epoch than any that was issued.
+    HigherEpoch,
+    /// The epoch before the one that it holds.
+    EarlierEpoch,
+    /// The epoch that it holds, in the name of another worker.
+    OtherWorker,
+    /// The lease that it holds, for a write to another resource.
+    OtherResource,
+}
+
+impl Forgery {
+    fn forge(self, message: &mut Message) {
+        let Message::Apply { resource, holder, .. } = message else { return };
+        match self {
+            Self::HigherEpoch => holder.epoch = Epoch(holder.epoch.0 + 1_000),
+            Self::EarlierEpoch => holder.epoch = Epoch(holder.epoch.0.saturating_sub(1)),
+            Self::OtherWorker => {
+                let other = WORKERS.into_iter().find(|name| *name != holder.worker.as_str());
+                holder.worker = WorkerId::new(other.expect("there are two workers"));
+            }
+            Self::OtherResource => {
+                let all = Effect::ALL.iter().map(|effect| effect.target().resource_id());
+                let other = all.into_iter().find(|other| other != resource);
+                *resource = other.expect("there are several resources");
+            }
+        }
+    }
+}
+
+impl fmt::Display for Forgery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::HigherEpoch => "under a made-up higher epoch",
+            Self::EarlierEpoch => "under the epoch before",
+            Self::OtherWorker => "in the name of another worker",
+            Self::OtherResource => "to another resource",
+        })
+    }
 }
 
 /// A field of an intent that changes its authority or its outcome.
@@ -106,6 +158,7 @@ impl fmt::Display for Misuse {
             Self::IdReused { changed } => {
                 write!(f, "its operation id is claimed again with a changed {changed}")
             }
+            Self::Forged { lease } => write!(f, "first written {lease}"),
             Self::ApprovalReplayed { of_task } => {
                 write!(f, "with the consent that was given for task {of_task}")
             }
@@ -134,17 +187,18 @@ impl Careless {
         if self.misuses.is_empty() {
             return;
         }
-        for (to, message) in std::mem::take(&mut output.sends) {
-            match &message {
+        for (to, mut message) in std::mem::take(&mut output.sends) {
+            match &mut message {
                 Message::Claim { intent, .. } => {
                     let step = &intent.record().step_id;
                     let Some(misuse) = self.misuses.get(step) else {
                         output.sends.push((to, message));
                         continue;
                     };
-                    self.claims.insert(intent.hash(), message.clone());
+                    let (step, hash) = (step.clone(), intent.hash());
+                    self.claims.insert(hash, message.clone());
                     if let Misuse::ClaimedAtOnce { times } = misuse
-                        && self.done.insert(step.clone())
+                        && self.done.insert(step)
                     {
                         let again = (to.clone(), message.clone());
                         output.sends.extend((1..*times).map(|_| again.clone()));
@@ -165,6 +219,16 @@ impl Careless {
                             request_number: *request_number,
                         };
                         output.sends.push((to.clone(), claim));
+                    }
+                }
+                Message::Apply { envelope, .. } => {
+                    if let Some(Message::Claim { intent, .. }) =
+                        self.claims.get(&envelope.intent_hash)
+                        && let step = &intent.record().step_id
+                        && let Some(Misuse::Forged { lease }) = self.misuses.get(step)
+                        && self.done.insert(step.clone())
+                    {
+                        lease.forge(&mut message);
                     }
                 }
                 _ => {}

@@ -26,6 +26,7 @@ use std::time::Duration;
 
 use holdover_model::design::Design;
 use holdover_model::identity::{AgentId, RunId, WorkerId};
+use holdover_model::resource::ResourceId;
 use holdover_model::role::agent::{Agent, Brief, Task};
 use holdover_model::role::authority::Authority;
 use holdover_model::role::co_located::CoLocated;
@@ -38,7 +39,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::spawn_local;
 
 pub use catalogue::{Effect, resources};
-pub use misuse::{Change, Misuse};
+pub use misuse::{Change, Forgery, Misuse};
 pub use run::{Finding, Run, run, run_with};
 pub use timing::Timing;
 
@@ -71,15 +72,24 @@ pub fn install(world: &mut World, plan: &Plan) {
     let shared = || (Rc::clone(&design), timing);
 
     let is_co_located = design.fence.is_co_located();
+    let revocations: Vec<_> = plan
+        .revocations
+        .iter()
+        .map(|one| (Duration::from_micros(one.at_us), one.effect.target().resource_id()))
+        .collect();
     let (d, t) = shared();
     if is_co_located {
         world.host_with("authority", OPTIONS, move || {
             let store = CoLocated::new(Authority::new(), Destination::new(resources()));
-            host::run(store, seat(Actor::Authority, &d, t))
+            host::run(
+                store,
+                Seat { begin: still_to_come(&revocations), ..seat(Actor::Authority, &d, t) },
+            )
         });
     } else {
         world.host_with("authority", OPTIONS, move || {
-            host::run(Authority::new(), seat(Actor::Authority, &d, t))
+            let seat = seat(Actor::Authority, &d, t);
+            host::run(Authority::new(), Seat { begin: still_to_come(&revocations), ..seat })
         });
     }
     let (d, t) = shared();
@@ -143,6 +153,17 @@ pub fn install(world: &mut World, plan: &Plan) {
             }
         });
     }
+}
+
+/// The revocations that a host has not missed when it boots.
+fn still_to_come(revocations: &[(Duration, ResourceId)]) -> Vec<(Duration, Signal)> {
+    let up_for = since_start().unwrap_or_default();
+    revocations
+        .iter()
+        .filter_map(|(at, resource)| {
+            Some((at.checked_sub(up_for)?, Signal::Revoke(resource.clone())))
+        })
+        .collect()
 }
 
 /// What an agent has to do, and when it begins with what. The agents take turns in whom

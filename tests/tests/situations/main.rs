@@ -46,9 +46,8 @@ const FREQUENT: [&str; 14] = [
 #[test]
 fn a_sweep_reaches_what_is_frequent_and_a_long_one_everything() {
     let asked = std::env::var("HOLDOVER_SEEDS").ok();
-    let seeds = asked.map_or(0..400, |text| {
-        holdover::sweep::parse_seeds("HOLDOVER_SEEDS", &text).unwrap()
-    });
+    let seeds =
+        asked.map_or(0..400, |text| holdover::sweep::parse_seeds("HOLDOVER_SEEDS", &text).unwrap());
     let sweep = Sweep::new(safe()).seeds(seeds.clone());
     let sweep = if seeds.end - seeds.start >= ALL_WITHIN {
         sweep.require_all()
@@ -120,5 +119,8 @@ fn the_page_of_the_catalogue_is_up_to_date() {
         fs::write(&file, &page).unwrap();
     }
     let is_current = fs::read_to_string(&file).is_ok_and(|text| text == page);
-    assert!(is_current, "SITUATIONS.md differs from the catalogue: see how to render it at its top");
+    assert!(
+        is_current,
+        "SITUATIONS.md differs from the catalogue: see how to render it at its top"
+    );
 }
