@@ -13,6 +13,8 @@
 //! * [`mod@point`]: named points in that code, for faults to strike at. [`message`]: messages
 //!   of a named kind, for faults to lose or repeat.
 //! * [`random`]: where all randomness comes from.
+//! * [`mod@situation`]: named moments that runs have to come to, so that nothing passes because
+//!   nothing happened.
 //!
 //! Two hosts, one of which is frozen just before its answer leaves:
 //!
@@ -54,6 +56,7 @@ pub mod plan;
 pub mod point;
 pub mod random;
 pub mod report;
+pub mod situation;
 pub mod stack;
 pub mod sweep;
 pub mod time;

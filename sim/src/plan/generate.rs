@@ -17,7 +17,7 @@ use crate::fault::FaultKind;
 use crate::fault::catalogue::LASTS_US;
 use crate::plan::{Plan, PlannedTask};
 use crate::random::{Seed, between, choose};
-use crate::stack::{AGENTS, Effect, Timing};
+use crate::stack::{AGENTS, Change, Effect, Misuse, Timing};
 use crate::world::{LinkProfile, Order};
 
 /// The knobs from which plans are drawn.
@@ -36,6 +36,10 @@ pub struct Profile {
     pub faults_max: u64,
     /// One seed in so many has no faults.
     pub control_one_in: u64,
+    /// In one seed in so many a task is misused.
+    pub misuse_one_in: u64,
+    /// In one seed in so many all tasks begin at once.
+    pub barrier_one_in: u64,
     /// Within which time timed faults strike.
     pub fault_within_us: u64,
     /// The shortest time that a fault lasts.
@@ -48,6 +52,9 @@ pub struct Profile {
     pub latency_us_max: u64,
     /// How long the roles wait.
     pub timing: Timing,
+    /// How long a mutation may be inside the destination. Between what `timing` says and this,
+    /// plans differ, so that what happens in the meantime is not as rare as it is short.
+    pub effect_us_max: u64,
 }
 
 impl Default for Profile {
@@ -59,12 +66,15 @@ impl Default for Profile {
             faults_min: 1,
             faults_max: 6,
             control_one_in: 8,
+            misuse_one_in: 4,
+            barrier_one_in: 16,
             fault_within_us: 1_200_000,
             fault_us_min: LASTS_US.min,
             fault_us_max: LASTS_US.max,
             latency_us_min: 200,
             latency_us_max: 12_000,
             timing: Timing::default(),
+            effect_us_max: 32_000,
         }
     }
 }
@@ -98,7 +108,8 @@ impl Plan {
     /// The plan of a seed.
     pub fn generate(seed: Seed, design: &Design, profile: &Profile) -> Self {
         let mut draw = Draw { rng: seed.stream("plan"), profile };
-        let (link, tasks) = (draw.link(), draw.tasks());
+        let (link, mut tasks) = (draw.link(), draw.tasks());
+        Draw { rng: seed.stream("misuse"), profile }.misuse(&mut tasks);
         // Other stores lose evidence that was given, and a store for ownership and value is one.
         let can_be_restored = !design.fence.is_co_located();
         let kinds: Vec<_> = FaultKind::ALL
@@ -112,9 +123,10 @@ impl Plan {
             heal_at_us: profile.fault_within_us + profile.fault_us_max,
             link,
             order: Order::Uniform,
-            timing: profile.timing,
+            timing: Draw { rng: seed.stream("timing"), profile }.timing(),
             design: design.clone(),
             tasks,
+            revocations: Vec::new(),
             faults,
         }
     }
@@ -151,12 +163,19 @@ impl Draw<'_> {
         LinkProfile { latency_us_min: self.between(latency_us_min, max / 2), latency_us_max: max }
     }
 
+    fn timing(&mut self) -> Timing {
+        let Profile { timing, effect_us_max, .. } = *self.profile;
+        let effect_us = self.between_log(timing.effect_us, effect_us_max.max(timing.effect_us));
+        Timing { effect_us, ..timing }
+    }
+
     fn tasks(&mut self) -> Vec<PlannedTask> {
         let Profile { tasks_min, tasks_max, begin_within_us, .. } = *self.profile;
         let task = |agent: &str, begin_at_us, effect| PlannedTask {
             agent: agent.into(),
             begin_at_us,
             effect,
+            misuse: None,
         };
         // The two halves of the identity article leave in the same millisecond.
         let together = self.between(0, begin_within_us);
@@ -170,6 +189,44 @@ impl Draw<'_> {
             tasks.push(task(agent, begin_at_us, self.pick(Effect::ALL)));
         }
         tasks
+    }
+}
+
+/// How many claims of one intent a careless caller makes at once.
+const CLAIMS_AT_ONCE: (u64, u64) = (4, 16);
+
+/// How much later a consent is shown again than it was first.
+const REPLAYED_AFTER_US: (u64, u64) = (100_000, 800_000);
+
+impl Draw<'_> {
+    /// What goes wrong on the side of those who ask: nothing in most plans.
+    fn misuse(&mut self, tasks: &mut [PlannedTask]) {
+        let Profile { misuse_one_in, barrier_one_in, .. } = *self.profile;
+        if self.between(1, barrier_one_in.max(1)) == 1 {
+            let together = tasks[0].begin_at_us;
+            tasks.iter_mut().for_each(|task| task.begin_at_us = together);
+        }
+        if self.between(1, misuse_one_in.max(1)) > 1 {
+            return;
+        }
+        let last = tasks.len() - 1;
+        // The articles' pair is left alone where times matter.
+        let number = 2 + usize::try_from(self.between(0, last as u64 - 2)).unwrap_or_default();
+        let misuse = match self.between(0, 2) {
+            0 => {
+                let (min, max) = CLAIMS_AT_ONCE;
+                let times = u32::try_from(self.between(min, max)).unwrap_or(u32::MAX);
+                Misuse::ClaimedAtOnce { times }
+            }
+            1 => Misuse::IdReused { changed: self.pick(Change::ALL) },
+            _ => {
+                let of_task = usize::from(self.is_heads());
+                let (min, max) = REPLAYED_AFTER_US;
+                tasks[number].begin_at_us = tasks[of_task].begin_at_us + self.between(min, max);
+                Misuse::ApprovalReplayed { of_task }
+            }
+        };
+        tasks[number].misuse = Some(misuse);
     }
 }
 

@@ -15,7 +15,7 @@ pub use saved::{Expected, SavedPlan};
 
 use crate::fault::PlannedFault;
 use crate::random::Seed;
-use crate::stack::{AGENTS, Effect, Timing};
+use crate::stack::{AGENTS, Effect, Misuse, Timing};
 use crate::world::{LinkProfile, Order, UnknownHost};
 
 /// Everything that a run depends on.
@@ -37,9 +37,22 @@ pub struct Plan {
     pub design: Design,
     /// What the agents want.
     pub tasks: Vec<PlannedTask>,
+    /// Which leases are taken back, and when.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub revocations: Vec<Revocation>,
     /// What goes wrong.
     #[serde(default)]
     pub faults: Vec<PlannedFault>,
+}
+
+/// The authority takes back whatever lease there is on a resource.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Revocation {
+    /// When.
+    pub at_us: u64,
+    /// On the resource that this effect changes.
+    pub effect: Effect,
 }
 
 /// One thing that an agent wants, and from when on.
@@ -52,6 +65,9 @@ pub struct PlannedTask {
     pub begin_at_us: u64,
     /// What it wants.
     pub effect: Effect,
+    /// What goes wrong with it on the side of those who ask for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misuse: Option<Misuse>,
 }
 
 /// Why a plan cannot be run, read or written.
@@ -67,6 +83,16 @@ pub enum PlanError {
         name: String,
         /// The names there are.
         known: String,
+    },
+    /// It has a task shown with the consent of one that is not there.
+    #[error("task {task} shows the consent of task {of_task}, but the last task is {last}")]
+    UnknownTask {
+        /// The task's place in the plan, from 0.
+        task: usize,
+        /// The place that it names.
+        of_task: usize,
+        /// The last place there is.
+        last: usize,
     },
     /// The network is impossible.
     #[error("the smallest latency, {latency_us_min} us, exceeds the largest, {latency_us_max} us")]
@@ -107,12 +133,20 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// When a task names an agent that the reference system does not have, or the latencies
-    /// are the wrong way round. Hosts in faults are checked when the plan is run.
+    /// When a task names an agent that the reference system does not have or a task that the plan
+    /// does not have, or the latencies are the wrong way round. Hosts in faults are checked when the plan is run.
     pub fn validate(&self) -> Result<(), PlanError> {
         let LinkProfile { latency_us_min, latency_us_max } = self.link;
         if latency_us_min > latency_us_max {
             return Err(PlanError::Latency { latency_us_min, latency_us_max });
+        }
+        for (task, planned) in self.tasks.iter().enumerate() {
+            if let Some(Misuse::ApprovalReplayed { of_task }) = planned.misuse
+                && of_task >= self.tasks.len()
+            {
+                let last = self.tasks.len() - 1;
+                return Err(PlanError::UnknownTask { task, of_task, last });
+            }
         }
         match self.tasks.iter().find(|task| !AGENTS.contains(&task.agent.as_str())) {
             None => Ok(()),

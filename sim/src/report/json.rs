@@ -1,5 +1,6 @@
 //! The same for programs: one object per command.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -32,6 +33,10 @@ pub struct SweepReport {
     pub failures: Vec<FailureReport>,
     /// The seeds whose two runs were not the same, if that was checked.
     pub divergences: Vec<DivergenceReport>,
+    /// In how many runs each situation was reached.
+    pub situations: BTreeMap<String, u64>,
+    /// The situations that no run reached.
+    pub unreached: Vec<String>,
     /// SHA-256 over the runs' digests in the order of their seeds.
     pub digest: String,
 }
@@ -107,6 +112,8 @@ pub fn sweep(outcome: &Outcome, saved: &[(u64, PathBuf)]) -> SweepReport {
         failure_rate_below: outcome.failure_rate_below().map(|rate| rate.min(1.0)),
         failures,
         divergences: outcome.divergences.iter().map(DivergenceReport::new).collect(),
+        situations: outcome.tally.iter().map(|one| (one.name.clone(), one.runs)).collect(),
+        unreached: outcome.tally.unreached().map(str::to_owned).collect(),
         digest: hex::encode(outcome.digest),
     }
 }

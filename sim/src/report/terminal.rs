@@ -5,7 +5,7 @@ use std::path::Path;
 
 use holdover_model::invariant::InvariantId;
 
-use crate::plan::Plan;
+use crate::plan::{Plan, Revocation};
 use crate::report::timeline;
 use crate::sweep::{Divergence, Outcome, Shown, Sweep};
 
@@ -32,12 +32,18 @@ pub fn plan(plan: &Plan) -> String {
     );
     for task in &plan.tasks {
         let effect = task.effect.target().resource_id();
+        let misuse = task.misuse.map(|misuse| format!(", {misuse}")).unwrap_or_default();
         let _ = writeln!(
             text,
-            "  task:  {:>10.3} ms  {} wants to change {effect}",
+            "  task:  {:>10.3} ms  {} wants to change {effect}{misuse}",
             milliseconds(task.begin_at_us),
             task.agent,
         );
+    }
+    for Revocation { at_us, effect } in &plan.revocations {
+        let resource = effect.target().resource_id();
+        let at_ms = milliseconds(*at_us);
+        let _ = writeln!(text, "  revoked: {at_ms:>8.3} ms  the lease on {resource}");
     }
     for fault in &plan.faults {
         let _ = writeln!(text, "  fault: {}: {}", fault.trigger, fault.fault);
@@ -88,8 +94,48 @@ pub fn diverges(divergence: &Divergence) -> String {
     )
 }
 
-/// What a sweep showed, in one line per class of findings.
+/// How often each situation was reached, in a few lines.
+fn situations(outcome: &Outcome) -> String {
+    let counts: Vec<_> =
+        outcome.tally.iter().map(|one| format!("{} {}", one.name, one.runs)).collect();
+    let unreached = outcome.unreached();
+    let mut text = format!(
+        "situations: {} of {} reached; the runs that reached each:\n{}",
+        counts.len() - unreached.len(),
+        counts.len(),
+        wrapped(&counts),
+    );
+    if !unreached.is_empty() {
+        let _ = write!(text, "never reached:\n{}", wrapped(&unreached));
+    }
+    if !outcome.missing().is_empty() {
+        let _ = write!(text, "REQUIRED and never reached:\n{}", wrapped(&outcome.missing()));
+    }
+    text
+}
+
+/// A list in lines of at most 100 columns.
+fn wrapped(items: &[impl AsRef<str>]) -> String {
+    const COLUMNS: usize = 100;
+    let (mut text, mut line) = (String::new(), String::new());
+    for (index, item) in items.iter().map(AsRef::as_ref).enumerate() {
+        let separator = if index + 1 < items.len() { "," } else { "" };
+        if !line.is_empty() && line.len() + item.len() + 4 > COLUMNS {
+            let _ = writeln!(text, " {line}");
+            line.clear();
+        }
+        let _ = write!(line, " {item}{separator}");
+    }
+    let _ = writeln!(text, " {line}");
+    text
+}
+
+/// What a sweep showed: the situations, and one line per class of findings.
 pub fn summary(outcome: &Outcome) -> String {
+    situations(outcome) + &verdict(outcome)
+}
+
+fn verdict(outcome: &Outcome) -> String {
     let Outcome { sweep, runs, events, wall, failures, .. } = outcome;
     let rate = outcome.runs_per_second();
     let effort = format!(
@@ -98,8 +144,9 @@ pub fn summary(outcome: &Outcome) -> String {
     );
     if let Some(rate_below) = outcome.failure_rate_below() {
         let invariants: Vec<_> = InvariantId::ALL.iter().map(|id| id.as_str()).collect();
+        let verdict = if outcome.holds() { "HOLDS" } else { "FAILS, for lack of situations," };
         return format!(
-            "HOLDS {}: {}\n{effort}; no failure in {runs} runs: the failure rate under this profile is below {:.3} % (3/N, 95 % confidence)",
+            "{verdict} {}: {}\n{effort}; no failure in {runs} runs: the failure rate under this profile is below {:.3} % (3/N, 95 % confidence)",
             sweep.design.name,
             invariants.join(", "),
             100.0 * rate_below,

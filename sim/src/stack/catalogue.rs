@@ -47,18 +47,28 @@ impl Effect {
         }
     }
 
+    /// The step of a run that the `number`-th task of a plan is.
+    pub fn step_id(self, number: usize) -> StepId {
+        StepId::new(format!("{}-{number}", self.method()))
+    }
+
     /// The task of bringing this effect about, as the `number`-th task of a plan.
     pub fn task(self, number: usize) -> Task {
         Task {
-            step_id: StepId::new(format!("{}-{number}", self.method())),
+            step_id: self.step_id(number),
             target: self.target(),
             method: self.method().into(),
             payload: Payload::new(format!("payload of task {number}")),
-            approval_id: ApprovalId::new(format!("approval-{}", 552 + number)),
+            approval_id: approval_of(number),
             is_conditional: self != Self::Invoice,
             is_approved: true,
         }
     }
+}
+
+/// The consent that is given for the `number`-th task of a plan.
+pub(super) fn approval_of(number: usize) -> ApprovalId {
+    ApprovalId::new(format!("approval-{}", 552 + number))
 }
 
 /// The resources that the destination owns, each in its first state.

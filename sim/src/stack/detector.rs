@@ -11,6 +11,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::timing::Timing;
 use crate::net::UdpSocket;
+use crate::point;
 use crate::time::{Instant, sleep_until};
 
 const PORT: u16 = 7001;
@@ -20,6 +21,7 @@ pub(super) async fn answer() {
     let socket = UdpSocket::bind(("0.0.0.0", PORT)).await.expect("a fresh host has the port free");
     let mut buffer = [0; 8];
     while let Ok((length, from)) = socket.recv_from(&mut buffer).await {
+        point("heartbeat").await;
         // A lost answer is as good as none.
         let _ = socket.send_to(&buffer[..length], from).await;
     }

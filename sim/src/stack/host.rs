@@ -111,7 +111,9 @@ async fn serve<R: Role>(mut role: R, seat: Seat) -> Result<Infallible, LogError>
         let (is_late, late_due) = (!driver.late.is_empty(), driver.late_due);
         tokio::select! {
             biased;
-            Some((from, message)) = arrivals.recv() => {
+            Some(arrival) = arrivals.recv() => {
+                world::show(&arrival);
+                let (from, message) = arrival;
                 driver
                     .step(|role, context, output| role.receive(context, from, message, output))
                     .await?;

@@ -6,25 +6,28 @@
 //! shows only in its imports.
 //!
 //! * [`host`]: runs one role. `peers`, `wire`, `store`, `log`, `detector`: what a host has.
-//! * [`Effect`]: what the agents want. [`Timing`]: how long everybody waits.
+//! * [`Effect`]: what the agents want. [`Misuse`]: how careless they are. [`Timing`]: how long everybody waits.
 //! * [`run`]: one plan, from the first request until everything has settled.
 
 mod catalogue;
 mod detector;
 mod host;
 mod log;
+mod misuse;
 mod peers;
 mod run;
 mod store;
 mod timing;
 mod wire;
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use holdover_model::design::Design;
 use holdover_model::identity::{AgentId, RunId, WorkerId};
-use holdover_model::role::agent::{Agent, Brief};
+use holdover_model::resource::ResourceId;
+use holdover_model::role::agent::{Agent, Brief, Task};
 use holdover_model::role::authority::Authority;
 use holdover_model::role::co_located::CoLocated;
 use holdover_model::role::destination::Destination;
@@ -36,12 +39,14 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::task::spawn_local;
 
 pub use catalogue::{Effect, resources};
+pub use misuse::{Change, Forgery, Misuse};
 pub use run::{Finding, Run, run, run_with};
 pub use timing::Timing;
 
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedTask};
 use crate::world::{HostOptions, World, since_start};
 use host::Seat;
+use misuse::Careless;
 
 /// The names of the workers.
 pub const WORKERS: [&str; 2] = ["worker-A", "worker-B"];
@@ -67,15 +72,24 @@ pub fn install(world: &mut World, plan: &Plan) {
     let shared = || (Rc::clone(&design), timing);
 
     let is_co_located = design.fence.is_co_located();
+    let revocations: Vec<_> = plan
+        .revocations
+        .iter()
+        .map(|one| (Duration::from_micros(one.at_us), one.effect.target().resource_id()))
+        .collect();
     let (d, t) = shared();
     if is_co_located {
         world.host_with("authority", OPTIONS, move || {
             let store = CoLocated::new(Authority::new(), Destination::new(resources()));
-            host::run(store, seat(Actor::Authority, &d, t))
+            host::run(
+                store,
+                Seat { begin: still_to_come(&revocations), ..seat(Actor::Authority, &d, t) },
+            )
         });
     } else {
         world.host_with("authority", OPTIONS, move || {
-            host::run(Authority::new(), seat(Actor::Authority, &d, t))
+            let seat = seat(Actor::Authority, &d, t);
+            host::run(Authority::new(), Seat { begin: still_to_come(&revocations), ..seat })
         });
     }
     let (d, t) = shared();
@@ -90,15 +104,23 @@ pub fn install(world: &mut World, plan: &Plan) {
             host::run(Destination::new(resources()), seat(Actor::Destination, &d, t))
         });
     }
+    let misuses: BTreeMap<_, _> = plan
+        .tasks
+        .iter()
+        .enumerate()
+        .filter_map(|(number, task)| Some((task.effect.step_id(number), task.misuse?)))
+        .collect();
     for name in WORKERS {
         let (d, t) = shared();
+        let misuses = misuses.clone();
         world.host_with(name, OPTIONS, move || {
             let id = WorkerId::new(name);
             let seat = seat(Actor::Worker(id.clone()), &d, t);
+            let worker = Careless::new(Worker::new(id, None), misuses.clone());
             async move {
                 // A task of its own: the worker answers even while its work is stuck.
                 spawn_local(detector::answer());
-                host::run(Worker::new(id, None), seat).await;
+                host::run(worker, seat).await;
             }
         });
     }
@@ -133,6 +155,17 @@ pub fn install(world: &mut World, plan: &Plan) {
     }
 }
 
+/// The revocations that a host has not missed when it boots.
+fn still_to_come(revocations: &[(Duration, ResourceId)]) -> Vec<(Duration, Signal)> {
+    let up_for = since_start().unwrap_or_default();
+    revocations
+        .iter()
+        .filter_map(|(at, resource)| {
+            Some((at.checked_sub(up_for)?, Signal::Revoke(resource.clone())))
+        })
+        .collect()
+}
+
 /// What an agent has to do, and when it begins with what. The agents take turns in whom
 /// they ask first, so that both workers are busy.
 fn brief(number: usize, plan: &Plan) -> (Brief, Vec<(Duration, Signal)>) {
@@ -151,8 +184,19 @@ fn brief(number: usize, plan: &Plan) -> (Brief, Vec<(Duration, Signal)>) {
         principal: "claude-code-release".into(),
         policy_version: "policy-2026-09-06.4".into(),
         workers,
-        tasks: mine.into_iter().map(|(number, task)| task.effect.task(number)).collect(),
+        tasks: mine.into_iter().map(|(number, task)| asked(number, task)).collect(),
         requests_max: None,
     };
     (brief, begin)
+}
+
+/// A planned task as its agent asks for it.
+fn asked(number: usize, planned: &PlannedTask) -> Task {
+    let task = planned.effect.task(number);
+    match planned.misuse {
+        Some(Misuse::ApprovalReplayed { of_task }) => {
+            Task { approval_id: catalogue::approval_of(of_task), is_approved: false, ..task }
+        }
+        _ => task,
+    }
 }

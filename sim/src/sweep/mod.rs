@@ -13,12 +13,15 @@
 //! Sweep::new(design).seeds(0..20).assert_holds();
 //! ```
 
+mod collector;
 mod divergence;
 mod outcome;
 mod seeds;
 mod shown;
+mod tally;
 mod watchdog;
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -31,13 +34,15 @@ pub use divergence::{Difference, Divergence};
 pub use outcome::{Failure, Outcome};
 pub use seeds::{SeedsError, parse_seeds};
 pub use shown::{Shown, replay, replay_with};
+pub use tally::{Reached, Tally};
 
 use crate::plan::{Plan, Profile};
 use crate::random::Seed;
 use crate::report;
+use crate::situation::{self, Lookout, Situation};
 use crate::stack::{self, Run};
 use crate::world::World;
-use outcome::{Summary, Tally};
+use collector::{Collector, Summary};
 use watchdog::{Busy, Watchdog};
 
 /// A sweep that is to be done.
@@ -57,6 +62,10 @@ pub struct Sweep {
     pub hang_after: Duration,
     /// Puts more hosts into each world, beside those of the reference system.
     pub hosts: Install,
+    /// The situations that are counted.
+    pub situations: Vec<Situation>,
+    /// The names of those that have to be reached.
+    pub required: BTreeSet<String>,
 }
 
 /// Adds hosts to the world of a plan.
@@ -83,6 +92,8 @@ impl Sweep {
             checks_determinism: false,
             hang_after: watchdog::HANG_AFTER,
             hosts: |_, _| (),
+            situations: situation::catalogue(),
+            required: BTreeSet::new(),
         }
     }
 
@@ -116,6 +127,28 @@ impl Sweep {
         Self { hosts, ..self }
     }
 
+    /// The same, but these situations are counted, too.
+    #[must_use]
+    pub fn situations(mut self, more: impl IntoIterator<Item = Situation>) -> Self {
+        self.situations.extend(more);
+        self
+    }
+
+    /// The same, but it does not [hold](Outcome::holds) unless the situations with these names
+    /// are reached. A name that no situation has is never reached.
+    #[must_use]
+    pub fn require<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
+        self.required.extend(names.into_iter().map(Into::into));
+        self
+    }
+
+    /// The same, but every situation that is counted so far has to be reached.
+    #[must_use]
+    pub fn require_all(self) -> Self {
+        let names: Vec<_> = self.situations.iter().map(|one| one.name().to_owned()).collect();
+        self.require(names)
+    }
+
     /// The plan of one of its seeds.
     pub fn plan(&self, seed: Seed) -> Plan {
         Plan::generate(seed, &self.design, &self.profile)
@@ -123,15 +156,18 @@ impl Sweep {
 
     /// Runs one of its seeds, on this thread.
     pub fn run_seed(&self, seed: Seed) -> Run {
-        self.run_plan(&self.plan(seed), |_| ())
+        self.run_plan(&self.plan(seed), |_| ()).0
     }
 
-    fn run_plan(&self, plan: &Plan, prepare: impl FnOnce(&mut World)) -> Run {
+    /// Runs a plan; gives the places of the situations that were reached, too.
+    fn run_plan(&self, plan: &Plan, prepare: impl FnOnce(&mut World)) -> (Run, Vec<usize>) {
+        let lookout = Lookout::new(&self.situations);
         let run = stack::run_with(plan, |world| {
             prepare(world);
             (self.hosts)(world, plan);
+            lookout.watch(world);
         });
-        run.expect("generated plans name only hosts that exist")
+        (run.expect("generated plans name only hosts that exist"), lookout.reached())
     }
 
     /// Runs all seeds.
@@ -154,7 +190,7 @@ impl Sweep {
                 Worker { busy, watchdog: Watchdog::new(self.hang_after), thread }
             })
             .collect();
-        let mut tally = Tally::new(self.seeds.start);
+        let mut collector = Collector::new(self);
         while workers.iter().any(|worker| !worker.thread.is_finished()) {
             thread::sleep(watchdog::LOOKS_EVERY);
             workers.retain_mut(|worker| match worker.watchdog.look(&worker.busy) {
@@ -162,30 +198,36 @@ impl Sweep {
                 Some(found) => {
                     // A second hang would only cost another core.
                     shared.next.store(self.seeds.end, Ordering::Relaxed);
-                    tally.add(found.with, Summary::hung(found.host, self.hang_after));
+                    collector.add(found.with, Summary::hung(found.host, self.hang_after));
                     false
                 }
             });
-            tally.extend(summaries.try_iter());
+            summaries.try_iter().for_each(|(seed, summary)| collector.add(seed, summary));
             progress(shared.progress());
         }
         for worker in workers {
             // A run's panics are findings, so this is one of the sweep itself.
             worker.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
-        tally.extend(summaries.try_iter());
-        tally.finish(self, began.elapsed())
+        summaries.try_iter().for_each(|(seed, summary)| collector.add(seed, summary));
+        collector.finish(self, began.elapsed())
     }
 
     /// Runs all seeds and panics with a report if one fails.
     ///
-    /// `HOLDOVER_SEEDS` (`N` or `A..B`) runs others instead, `HOLDOVER_SEED` a single one.
+    /// `HOLDOVER_SEEDS` (`N` or `A..B`) runs others instead, `HOLDOVER_SEED` a single one. Fewer
+    /// seeds than asked for here do not have to reach what is required.
     ///
     /// # Panics
     ///
-    /// When a seed fails or diverges, or when one of the two variables cannot be read.
+    /// When a seed fails or diverges, when a required situation is not reached, or when one of
+    /// the two variables cannot be read.
     pub fn assert_holds(self) {
+        let seeds_asked_for = self.seeds.end - self.seeds.start;
         let sweep = match seeds::from_environment() {
+            Ok(Some(seeds)) if seeds.end - seeds.start < seeds_asked_for => {
+                Self { seeds, required: BTreeSet::new(), ..self }
+            }
             Ok(Some(seeds)) => self.seeds(seeds),
             Ok(None) => self,
             Err(error) => panic!("{error}"),
@@ -203,7 +245,9 @@ impl Sweep {
                 report::terminal::summary(&outcome)
             );
         }
-        println!("{}", report::terminal::summary(&outcome));
+        let summary = report::terminal::summary(&outcome);
+        assert!(outcome.holds(), "{summary}");
+        println!("{summary}");
     }
 }
 
@@ -261,14 +305,14 @@ impl Shared {
         let sweep = &self.sweep;
         let plan = sweep.plan(seed);
         let watched = || sweep.run_plan(&plan, |world| busy.begin(seed, world.pulse()));
-        let run = watched();
-        let diverges = sweep.checks_determinism && !divergence::are_same(&run, &watched());
+        let (run, reached) = watched();
+        let diverges = sweep.checks_determinism && !divergence::are_same(&run, &watched().0);
         let divergence = diverges.then(|| {
             Divergence::locate(&plan, |world| {
                 busy.begin(seed, world.pulse());
                 (sweep.hosts)(world, &plan);
             })
         });
-        Summary::new(run, divergence)
+        Summary::new(run, reached, divergence)
     }
 }

@@ -1,13 +1,10 @@
 //! What a sweep showed.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
-
-use super::{Divergence, Shown, Sweep};
+use super::{Divergence, Shown, Sweep, Tally};
 use crate::random::Seed;
-use crate::stack::{Finding, Run};
+use crate::stack::Finding;
 
 /// One seed that failed.
 #[derive(Clone, Debug)]
@@ -35,96 +32,36 @@ pub struct Outcome {
     pub failures: Vec<Failure>,
     /// The seeds whose two runs were not the same, in order, if that was to be checked.
     pub divergences: Vec<Divergence>,
+    /// How often each situation was reached.
+    pub tally: Tally,
     /// SHA-256 over the runs' digests in the order of their seeds.
     pub digest: [u8; 32],
 }
 
-/// What is kept of one run.
-pub(super) struct Summary {
-    digest: [u8; 32],
-    events: u64,
-    finding: Option<Finding>,
-    divergence: Option<Divergence>,
-}
-
-impl Summary {
-    pub(super) fn new(run: Run, divergence: Option<Divergence>) -> Self {
-        let Run { finding, digest, records, .. } = run;
-        Self { digest, events: records.len() as u64, finding, divergence }
-    }
-
-    pub(super) fn hung(host: String, after: Duration) -> Self {
-        Self::new(Run::hung(host, after), None)
-    }
-
-    pub(super) fn is_failure(&self) -> bool {
-        self.finding.is_some() || self.divergence.is_some()
-    }
-}
-
-/// Puts runs together as they come. All that grows with their number is what is out of turn.
-pub(super) struct Tally {
-    next: u64,
-    out_of_turn: BTreeMap<u64, Summary>,
-    digests: Sha256,
-    runs: u64,
-    events: u64,
-    failures: Vec<Failure>,
-    divergences: Vec<Divergence>,
-}
-
-impl Tally {
-    /// The first run is of this seed.
-    pub(super) fn new(first: u64) -> Self {
-        Self {
-            next: first,
-            out_of_turn: BTreeMap::new(),
-            digests: Sha256::new(),
-            runs: 0,
-            events: 0,
-            failures: Vec::new(),
-            divergences: Vec::new(),
-        }
-    }
-
-    pub(super) fn add(&mut self, seed: Seed, summary: Summary) {
-        self.out_of_turn.insert(seed.0, summary);
-        while let Some(summary) = self.out_of_turn.remove(&self.next) {
-            self.count(Seed(self.next), summary);
-            self.next += 1;
-        }
-    }
-
-    pub(super) fn extend(&mut self, summaries: impl Iterator<Item = (Seed, Summary)>) {
-        for (seed, summary) in summaries {
-            self.add(seed, summary);
-        }
-    }
-
-    fn count(&mut self, seed: Seed, summary: Summary) {
-        let Summary { digest, events, finding, divergence } = summary;
-        self.digests.update(digest);
-        self.runs += 1;
-        self.events += events;
-        self.divergences.extend(divergence);
-        self.failures.extend(finding.map(|finding| Failure { seed, finding, digest }));
-    }
-
-    /// All of them. Where some are missing because a run hung, those beyond count as well.
-    pub(super) fn finish(mut self, sweep: &Sweep, wall: Duration) -> Outcome {
-        for (seed, summary) in std::mem::take(&mut self.out_of_turn) {
-            self.count(Seed(seed), summary);
-        }
-        let Self { digests, runs, events, failures, divergences, .. } = self;
-        let digest = digests.finalize().into();
-        Outcome { sweep: sweep.clone(), runs, events, wall, failures, divergences, digest }
-    }
-}
-
 impl Outcome {
-    /// Whether nothing was found.
+    /// Whether nothing was found, and all was reached that has to be.
     pub fn holds(&self) -> bool {
+        self.found_nothing() && self.missing().is_empty()
+    }
+
+    fn found_nothing(&self) -> bool {
         self.failures.is_empty() && self.divergences.is_empty()
+    }
+
+    /// In how many runs a situation was reached.
+    pub fn reached(&self, name: &str) -> u64 {
+        self.tally.of(name).map_or(0, |reached| reached.runs)
+    }
+
+    /// The names of the situations that no run reached.
+    pub fn unreached(&self) -> Vec<&str> {
+        self.tally.unreached().collect()
+    }
+
+    /// The names of those that had to be reached and were not.
+    pub fn missing(&self) -> Vec<&str> {
+        let required = self.sweep.required.iter().map(String::as_str);
+        required.filter(|name| self.reached(name) == 0).collect()
     }
 
     /// How fast the sweep was.
@@ -135,7 +72,7 @@ impl Outcome {
     /// The failure rate that no failure in so many runs excludes with 95 % confidence (3/N);
     /// `None` if something was found.
     pub fn failure_rate_below(&self) -> Option<f64> {
-        self.holds().then(|| 3.0 / self.runs_as_float())
+        self.found_nothing().then(|| 3.0 / self.runs_as_float())
     }
 
     #[allow(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]

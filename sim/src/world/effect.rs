@@ -16,6 +16,7 @@ use super::engine::{Core, Happening};
 use super::link::remove_one;
 use super::network::{Half, Loss};
 use super::record::FiredFault;
+use super::sight::{Sight, see};
 use crate::fault::Fault;
 use message::MessageFault;
 pub(crate) use stall::StallId;
@@ -89,6 +90,7 @@ impl Core {
         self.digest.fault(&fired);
         self.fired.push(fired);
         if self.begin(&fault) {
+            self.see(&Sight::Struck { at_ns: self.now_ns, fault: &fault });
             self.holds(fault);
         }
     }
@@ -115,6 +117,7 @@ impl Core {
             let active = self.active.remove(index);
             let was_resting = matches!(active.state, State::Rests);
             self.end(&active);
+            self.see(&Sight::Ended { at_ns: self.now_ns, fault: &active.fault });
             if let Fault::CrashLoop { .. } = active.fault {
                 self.go_on_crashing(active.fault, was_resting);
             }
@@ -133,6 +136,7 @@ impl Core {
         self.waiting = Waiting::default();
         for active in std::mem::take(&mut self.active) {
             self.end(&active);
+            self.see(&Sight::Ended { at_ns: self.now_ns, fault: &active.fault });
         }
     }
 
@@ -257,10 +261,14 @@ impl Core {
             return false;
         }
         state.frozen += 1;
+        let is_first = state.frozen == 1;
         if self.running == Some(host) {
             state.cut_off = true;
             self.cut_off.push(host);
             self.interrupt(host);
+        }
+        if is_first {
+            see!(self, host, Frozen);
         }
         true
     }
@@ -274,6 +282,8 @@ impl Core {
         for waker in state.thaw_wakers.drain(..) {
             waker.wake();
         }
+        see!(self, host, Thawed);
+        let state = &mut self.hosts[host];
         for (to, packet) in std::mem::take(&mut state.outbox) {
             self.dispatch((host, to), packet);
         }
@@ -296,6 +306,9 @@ impl Core {
             !matches!(&active.fault, Fault::Freeze { host, .. } | Fault::Stall { host, .. }
                 if **host == *name)
         });
+        if !self.hosts[host].is_down() {
+            see!(self, host, Down);
+        }
         let state = &mut self.hosts[host];
         state.crashes += 1;
         state.frozen = 0;
@@ -316,6 +329,8 @@ impl Core {
         if state.crashes > 0 {
             return;
         }
+        see!(self, host, Up);
+        let state = &mut self.hosts[host];
         // To its peers it was silent, so they have been sending again and again: what they
         // sent arrives soon, and finds a kernel that knows none of it.
         for (from, packet) in std::mem::take(&mut state.inbox) {

@@ -4,6 +4,7 @@
 //! [`context`](super::context)), so nothing here owns a runtime: a runtime cannot be dropped
 //! or entered from inside another one. [`World`](super::World) does that.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::task::Waker;
@@ -23,6 +24,7 @@ use super::network::{self, Fate, LinkProfile, Network};
 use super::order::Order;
 use super::queue::Queue;
 use super::record::{FiredFault, Record, RunDigest};
+use super::sight::{Sight, Watcher, see};
 use super::watch::Plans;
 use crate::random::Seed;
 
@@ -85,6 +87,7 @@ pub(crate) struct Core {
     pub(super) scratch_disk: Option<FsEnterGuard>,
     pub(super) records: Vec<Record>,
     pub(super) observers: Vec<Observer>,
+    pub(super) watchers: Vec<Watcher>,
     /// An observer has seen enough.
     pub(super) stopped: bool,
     pub(super) digest: RunDigest,
@@ -121,6 +124,7 @@ impl Core {
             scratch_disk: None,
             records: Vec::new(),
             observers: Vec::new(),
+            watchers: Vec::new(),
             stopped: false,
             digest: RunDigest::default(),
             tick_ns,
@@ -329,6 +333,7 @@ impl Core {
                 self.interrupt(host);
             }
         }
+        self.see(&Sight::Event(&record));
         self.records.push(record);
         for plan_index in self.plans.at_event(host, kind) {
             self.strike(plan_index);
@@ -337,10 +342,24 @@ impl Core {
 
     /// Gives the stall that stops the task at the point, if one does.
     pub(crate) fn reach_point(&mut self, host: usize, name: &str) -> Option<StallId> {
+        if !self.hosts[host].is_down() {
+            see!(self, host, Point, name: name);
+        }
         for plan_index in self.plans.at_point(host, name) {
             self.strike(plan_index);
         }
-        self.stall_at(host, name)
+        let stall = self.stall_at(host, name);
+        let is_frozen = !self.hosts[host].runs() && !self.hosts[host].is_down();
+        if is_frozen || stall.is_some() {
+            see!(self, host, Held, point: name, is_alone: !is_frozen);
+        }
+        stall
+    }
+
+    pub(super) fn show(&mut self, host: usize, what: &dyn Any) {
+        if !self.hosts[host].is_down() {
+            see!(self, host, Shown, what: what);
+        }
     }
 
     /// Whether nothing on the host gets any further for now.

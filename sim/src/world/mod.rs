@@ -5,7 +5,8 @@
 //! idle. Time between two events costs nothing.
 //!
 //! * [`World`] adds hosts, plans faults and runs.
-//! * [`emit`], [`host_name`], [`random`], [`since_start`] are for the code on the hosts.
+//! * [`emit`], [`show`], [`host_name`], [`random`], [`since_start`] are for the code on the
+//!   hosts.
 //!
 //! # Whose code can run here
 //!
@@ -75,9 +76,11 @@ mod order;
 mod pulse;
 mod queue;
 mod record;
+mod sight;
 mod trace;
 mod watch;
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::future::Future;
@@ -108,6 +111,7 @@ pub use network::LinkProfile;
 pub use order::Order;
 pub use pulse::Pulse;
 pub use record::{FiredFault, Record};
+pub use sight::{Sight, SightKind};
 pub use trace::{Moment, What};
 
 /// A plan names a host that is not there.
@@ -255,6 +259,12 @@ impl World {
     /// the time, it panics.
     pub fn observe(&mut self, observer: impl FnMut(&Record) -> ControlFlow<()> + 'static) {
         self.core.borrow_mut().observers.push(Box::new(observer));
+    }
+
+    /// Shows to `watcher` all that can be seen from outside at the moment when it happens:
+    /// records, faults, pauses, crashes, points. Like an observer it must not touch the world.
+    pub fn watch(&mut self, watcher: impl FnMut(&Sight<'_>) + 'static) {
+        self.core.borrow_mut().watchers.push(Box::new(watcher));
     }
 
     /// Runs for this long, if nothing ends the run before.
@@ -484,6 +494,7 @@ impl Drop for World {
     fn drop(&mut self) {
         // The run is over: what destructors emit is not part of it.
         self.core.borrow_mut().observers.clear();
+        self.core.borrow_mut().watchers.clear();
         for host in 0..self.machines.len() {
             if let Some(process) = self.machines[host].process.take() {
                 {
@@ -513,6 +524,12 @@ fn nanoseconds(duration: Duration) -> u64 {
 pub fn emit(event: Event) {
     tracing::info!(target: "holdover", kind = event.kind().as_str(), ?event);
     context::with_current(|core, host| core.emit(host, event));
+}
+
+/// Shows something to whoever [watches](World::watch) the world, such as a message that has just
+/// arrived. It is no evidence and in no digest; outside of a simulation nobody sees it.
+pub fn show(what: &dyn Any) {
+    context::with_current(|core, host| core.show(host, what));
 }
 
 /// The world's own time since the start, which no clock on a host can be trusted to show;

@@ -5,6 +5,7 @@
 mod check;
 mod design;
 mod replay;
+mod situations;
 mod sweep;
 mod zoo;
 
@@ -34,6 +35,7 @@ enum Command {
     Design(design::Arguments),
     Sweep(sweep::Arguments),
     Replay(replay::Arguments),
+    Situations(situations::Arguments),
 }
 
 /// What a command found.
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Command::Design(arguments) => design::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Situations(arguments) => situations::run(&arguments),
     };
     match result {
         Ok(Verdict::Holds) => ExitCode::SUCCESS,

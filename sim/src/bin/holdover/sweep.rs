@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holdover::report::{json, terminal};
+use holdover::situation::Situation;
 use holdover::sweep::{Outcome, Progress, Sweep, parse_seeds};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
@@ -34,6 +35,10 @@ pub(crate) struct Arguments {
     /// stopped, so the sweep then ends.
     #[arg(long, value_name = "SECONDS", default_value = "30")]
     hang_after: u64,
+    /// A situation without which the sweep fails, or `all`; may be given several times.
+    /// `holdover situations` lists them.
+    #[arg(long, value_name = "NAME|all")]
+    require: Vec<String>,
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -55,6 +60,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
     if arguments.check_determinism {
         sweep = sweep.check_determinism();
     }
+    for name in &arguments.require {
+        sweep = require(sweep, name)?;
+    }
     check_folder(&arguments.save)?;
 
     // Before anything runs, so that a process that dies has said what it was doing.
@@ -68,6 +76,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
     let outcome = sweep.run_with(|progress| show(&bar, progress));
     bar.finish_and_clear();
     report(arguments, &outcome)
+}
+
+fn require(sweep: Sweep, name: &str) -> Result<Sweep, Problem> {
+    if name == "all" {
+        return Ok(sweep.require_all());
+    }
+    let known: Vec<_> = sweep.situations.iter().map(Situation::name).collect();
+    if !known.contains(&name) {
+        let known = known.join(", ");
+        return Err(format!("--require {name}: no such situation; there are: all, {known}").into());
+    }
+    Ok(sweep.require([name]))
 }
 
 fn report(arguments: &Arguments, outcome: &Outcome) -> Result<Verdict, Problem> {
