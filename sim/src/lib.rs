@@ -54,6 +54,7 @@ pub mod plan;
 pub mod point;
 pub mod random;
 pub mod report;
+pub mod shrink;
 pub mod stack;
 pub mod sweep;
 pub mod time;

@@ -1,0 +1,191 @@
+//! The ways in which a plan is made simpler, those that take away most first.
+
+use super::size::CALM_US;
+use super::{Shrinker, numbers, simpler};
+use crate::fault::{DiskFault, Fault, PlannedFault, Trigger};
+use crate::plan::Plan;
+use crate::stack::{AGENTS, WORKERS};
+use crate::world::LinkProfile;
+
+/// Goes through all passes once; says whether any of them helped.
+pub(super) fn all(shrinker: &mut Shrinker<'_>) -> bool {
+    let passes: [fn(&mut Shrinker<'_>) -> bool; 7] = [
+        |shrinker| drop_chunks(shrinker, |plan| &mut plan.faults, 0),
+        |shrinker| drop_chunks(shrinker, |plan| &mut plan.tasks, 1),
+        simplify_kinds,
+        simplify_numbers,
+        calm_network,
+        involve_fewer,
+        name_fewer_hosts,
+    ];
+    passes.iter().fold(false, |helped, pass| pass(shrinker) || helped)
+}
+
+/// Drops all, halves, quarters and so on down to single ones, as delta debugging does.
+fn drop_chunks<T: Clone>(
+    shrinker: &mut Shrinker<'_>,
+    list: impl Fn(&mut Plan) -> &mut Vec<T>,
+    keep_min: usize,
+) -> bool {
+    let mut helped = false;
+    let length = |shrinker: &mut Shrinker<'_>| list(&mut shrinker.plan).len();
+    let mut chunk = length(shrinker).saturating_sub(keep_min);
+    while chunk > 0 {
+        let mut start = 0;
+        while start < length(shrinker) {
+            let end = (start + chunk).min(length(shrinker));
+            let is_enough = length(shrinker) - (end - start) >= keep_min;
+            let dropped = is_enough && shrinker.accept_with(|plan| {
+                list(plan).drain(start..end);
+            });
+            helped |= dropped;
+            // What came after now stands here.
+            if !dropped {
+                start += chunk;
+            }
+        }
+        chunk /= 2;
+    }
+    helped
+}
+
+fn simplify_kinds(shrinker: &mut Shrinker<'_>) -> bool {
+    let mut helped = false;
+    for index in 0..shrinker.plan.faults.len() {
+        let forms = simpler::forms(&shrinker.plan.faults[index].fault);
+        helped |= forms
+            .into_iter()
+            .any(|form| shrinker.accept_with(|plan| plan.faults[index].fault = form));
+    }
+    helped
+}
+
+/// Makes every number as small and as round as it may be: the smallest at once if that still
+/// fails, else by bisection.
+fn simplify_numbers(shrinker: &mut Shrinker<'_>) -> bool {
+    let mut helped = false;
+    for index in 0..numbers::of(&shrinker.plan).len() {
+        let values = numbers::of(&shrinker.plan)[index].simpler();
+        let Some((first, _)) = values.split_first() else { continue };
+        let mut accept =
+            |value: u64| shrinker.accept_with(|plan| numbers::set(plan, index, value));
+        if accept(*first) {
+            helped = true;
+            continue;
+        }
+        // The first is too small, and what stands after the last is what there is.
+        let (mut too_small, mut enough) = (0, values.len());
+        while enough - too_small > 1 {
+            let middle = too_small.midpoint(enough);
+            if accept(values[middle]) {
+                helped = true;
+                enough = middle;
+            } else {
+                too_small = middle;
+            }
+        }
+    }
+    helped
+}
+
+fn calm_network(shrinker: &mut Shrinker<'_>) -> bool {
+    let LinkProfile { latency_us_min, latency_us_max } = shrinker.plan.link;
+    CALM_US.into_iter().chain([latency_us_max, latency_us_min]).any(|us| {
+        let calm = LinkProfile { latency_us_min: us, latency_us_max: us };
+        shrinker.accept_with(|plan| plan.link = calm)
+    })
+}
+
+/// Lets the first agent do what others do, and lets the first worker and agent trade places
+/// with the others.
+fn involve_fewer(shrinker: &mut Shrinker<'_>) -> bool {
+    let mut helped = false;
+    let swap = |plan: &mut Plan, a: &str, b: &str| {
+        rename(plan, &mut |host| {
+            if host == a {
+                *host = b.to_owned();
+            } else if host == b {
+                *host = a.to_owned();
+            }
+        });
+    };
+    helped |= shrinker.accept_with(|plan| {
+        swap(plan, WORKERS[0], WORKERS[1]);
+        swap(plan, AGENTS[0], AGENTS[1]);
+    });
+    helped |= shrinker.accept_with(|plan| swap(plan, WORKERS[0], WORKERS[1]));
+    helped |= shrinker.accept_with(|plan| swap(plan, AGENTS[0], AGENTS[1]));
+    for index in 0..shrinker.plan.tasks.len() {
+        helped |= shrinker.accept_with(|plan| plan.tasks[index].agent = AGENTS[0].to_owned());
+    }
+    helped
+}
+
+fn name_fewer_hosts(shrinker: &mut Shrinker<'_>) -> bool {
+    let mut helped = false;
+    for index in 0..shrinker.plan.faults.len() {
+        loop {
+            let forms = simpler::with_fewer_hosts(&shrinker.plan.faults[index].fault);
+            let found = forms
+                .into_iter()
+                .any(|form| shrinker.accept_with(|plan| plan.faults[index].fault = form));
+            if !found {
+                break;
+            }
+            helped = true;
+        }
+    }
+    helped
+}
+
+/// Gives every host in a plan to `rename`.
+fn rename(plan: &mut Plan, rename: &mut dyn FnMut(&mut String)) {
+    for task in &mut plan.tasks {
+        rename(&mut task.agent);
+    }
+    for PlannedFault { trigger, fault } in &mut plan.faults {
+        match trigger {
+            Trigger::At { .. } | Trigger::Event { host: None, .. } => {}
+            Trigger::Point { host, .. } | Trigger::Event { host: Some(host), .. } => rename(host),
+            Trigger::BeforePacket { from, to, .. } => {
+                rename(from);
+                rename(to);
+            }
+        }
+        for host in hosts_mut(fault) {
+            rename(host);
+        }
+    }
+}
+
+fn hosts_mut(fault: &mut Fault) -> Vec<&mut String> {
+    match fault {
+        Fault::Freeze { host, .. }
+        | Fault::Crash { host, .. }
+        | Fault::Stall { host, .. }
+        | Fault::CrashLoop { host, .. }
+        | Fault::ClockStep { host, .. }
+        | Fault::ClockDrift { host, .. } => vec![host],
+        Fault::Partition { a, b, .. } => a.iter_mut().chain(b).collect(),
+        Fault::PartitionGroups { groups, .. } => groups.iter_mut().flatten().collect(),
+        Fault::Reset { a, b } => vec![a, b],
+        Fault::PartitionOneWay { from, to, .. }
+        | Fault::LoseRequest { from, to }
+        | Fault::LoseResponse { from, to }
+        | Fault::Delay { from, to, .. }
+        | Fault::Late { from, to, .. }
+        | Fault::SlowLink { from, to, .. }
+        | Fault::LoseDatagrams { from, to, .. }
+        | Fault::DuplicateDatagrams { from, to, .. }
+        | Fault::ReorderDatagrams { from, to, .. }
+        | Fault::LoseMessage { from, to, .. }
+        | Fault::Redeliver { from, to, .. } => vec![from, to],
+        Fault::Disk(
+            DiskFault::Tear { host, .. }
+            | DiskFault::Fail { host, .. }
+            | DiskFault::Slow { host, .. }
+            | DiskFault::Fill { host, .. }
+            | DiskFault::Restore { host, .. },
+        ) => vec![host],
+    }
+}
