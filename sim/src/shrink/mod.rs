@@ -27,10 +27,8 @@
 //! # Ok::<(), holdover_model::design::DesignError>(())
 //! ```
 
-mod class;
 mod numbers;
 mod passes;
-mod simpler;
 mod size;
 
 use std::collections::BTreeSet;
@@ -38,9 +36,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-pub use class::{Class, role_of};
-
-use crate::plan::Plan;
+use crate::plan::{Class, Plan};
 use crate::stack::Finding;
 use crate::time::Instant;
 use size::Size;
@@ -112,7 +108,7 @@ pub fn shrink(
         return None;
     }
     let mut shrinker = Shrinker {
-        class: Class::new(&again, plan),
+        class: Class::new(again.class(), plan),
         plan: plan.clone(),
         finding: again,
         tried: BTreeSet::new(),
@@ -125,7 +121,7 @@ pub fn shrink(
     };
     while passes::all(&mut shrinker) {}
     let Shrinker { plan, finding, runs, is_exhausted, .. } = shrinker;
-    let class = Class::new(&finding, &plan);
+    let class = Class::new(finding.class(), &plan);
     Some(Shrunk { plan, finding, class, runs, wall: began.elapsed(), is_finished: !is_exhausted })
 }
 
@@ -159,7 +155,7 @@ impl Shrinker<'_> {
         }
         self.runs += 1;
         let finding = (self.run)(&candidate)
-            .filter(|finding| self.class.covers(&Class::new(finding, &candidate)));
+            .filter(|finding| self.class.covers(&Class::new(finding.class(), &candidate)));
         let is_same = finding.is_some();
         if let Some(finding) = finding {
             self.finding = finding;

@@ -1,18 +1,19 @@
 //! The ways in which a plan is made simpler, those that take away most first.
 
 use super::size::CALM_US;
-use super::{Shrinker, numbers, simpler};
-use crate::fault::{DiskFault, Fault, PlannedFault, Trigger};
+use super::{Shrinker, numbers};
+use crate::fault::{PlannedFault, Trigger, simpler};
 use crate::plan::Plan;
 use crate::stack::{AGENTS, WORKERS};
 use crate::world::LinkProfile;
 
 /// Goes through all passes once; says whether any of them helped.
 pub(super) fn all(shrinker: &mut Shrinker<'_>) -> bool {
-    let passes: [fn(&mut Shrinker<'_>) -> bool; 7] = [
+    let passes: [fn(&mut Shrinker<'_>) -> bool; 8] = [
         |shrinker| drop_chunks(shrinker, |plan| &mut plan.faults, 0),
         |shrinker| drop_chunks(shrinker, |plan| &mut plan.tasks, 1),
         simplify_kinds,
+        begin_together,
         simplify_numbers,
         calm_network,
         involve_fewer,
@@ -58,6 +59,28 @@ fn simplify_kinds(shrinker: &mut Shrinker<'_>) -> bool {
             .any(|form| shrinker.accept_with(|plan| plan.faults[index].fault = form));
     }
     helped
+}
+
+/// Lets all begin earlier without coming apart, and all tasks at once: what meets in time has to
+/// be moved together.
+fn begin_together(shrinker: &mut Shrinker<'_>) -> bool {
+    let helped = shrinker.accept_with(|plan| {
+        let earliest = plan.tasks.iter().map(|task| task.begin_at_us).min().unwrap_or(0);
+        for task in &mut plan.tasks {
+            task.begin_at_us -= earliest;
+        }
+        for planned in &mut plan.faults {
+            if let Trigger::At { at_us } = &mut planned.trigger {
+                *at_us = at_us.saturating_sub(earliest);
+            }
+        }
+    });
+    let at_once = shrinker.accept_with(|plan| {
+        for task in &mut plan.tasks {
+            task.begin_at_us = 0;
+        }
+    });
+    helped || at_once
 }
 
 /// Makes every number as small and as round as it may be: the smallest at once if that still
@@ -152,40 +175,8 @@ fn rename(plan: &mut Plan, rename: &mut dyn FnMut(&mut String)) {
                 rename(to);
             }
         }
-        for host in hosts_mut(fault) {
+        for host in fault.hosts_mut() {
             rename(host);
         }
-    }
-}
-
-fn hosts_mut(fault: &mut Fault) -> Vec<&mut String> {
-    match fault {
-        Fault::Freeze { host, .. }
-        | Fault::Crash { host, .. }
-        | Fault::Stall { host, .. }
-        | Fault::CrashLoop { host, .. }
-        | Fault::ClockStep { host, .. }
-        | Fault::ClockDrift { host, .. } => vec![host],
-        Fault::Partition { a, b, .. } => a.iter_mut().chain(b).collect(),
-        Fault::PartitionGroups { groups, .. } => groups.iter_mut().flatten().collect(),
-        Fault::Reset { a, b } => vec![a, b],
-        Fault::PartitionOneWay { from, to, .. }
-        | Fault::LoseRequest { from, to }
-        | Fault::LoseResponse { from, to }
-        | Fault::Delay { from, to, .. }
-        | Fault::Late { from, to, .. }
-        | Fault::SlowLink { from, to, .. }
-        | Fault::LoseDatagrams { from, to, .. }
-        | Fault::DuplicateDatagrams { from, to, .. }
-        | Fault::ReorderDatagrams { from, to, .. }
-        | Fault::LoseMessage { from, to, .. }
-        | Fault::Redeliver { from, to, .. } => vec![from, to],
-        Fault::Disk(
-            DiskFault::Tear { host, .. }
-            | DiskFault::Fail { host, .. }
-            | DiskFault::Slow { host, .. }
-            | DiskFault::Fill { host, .. }
-            | DiskFault::Restore { host, .. },
-        ) => vec![host],
     }
 }

@@ -1,7 +1,9 @@
 //! Which of two plans is simpler: one total order, so that shrinking always ends.
 
-use super::{numbers, role_of, simpler};
+use super::numbers;
+use crate::fault::simpler;
 use crate::plan::Plan;
+use crate::stack::{AGENTS, WORKERS};
 use crate::world::LinkProfile;
 
 /// How much there is to read in a plan. What stands first counts most.
@@ -50,7 +52,7 @@ impl Size {
 
 /// Whether it is a worker or an agent, but not the first.
 fn is_other(host: &str) -> bool {
-    role_of(host) != host && !crate::stack::WORKERS[..1].contains(&host) && host != crate::stack::AGENTS[0]
+    WORKERS[1..].contains(&host) || AGENTS[1..].contains(&host)
 }
 
 fn network(link: LinkProfile) -> u64 {

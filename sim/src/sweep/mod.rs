@@ -13,13 +13,16 @@
 //! Sweep::new(design).seeds(0..20).assert_holds();
 //! ```
 
+mod corpus;
 mod divergence;
+mod example;
 mod outcome;
 mod seeds;
 mod shown;
 mod watchdog;
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -27,18 +30,24 @@ use std::time::{Duration, Instant};
 
 use holdover_model::design::Design;
 
+pub use corpus::{Corpus, Replayed, Standing};
 pub use divergence::{Difference, Divergence};
+pub use example::Example;
 pub use outcome::{Failure, Outcome};
 pub use seeds::{SeedsError, parse_seeds};
 pub use shown::{Shown, replay, replay_with};
 
-use crate::plan::{Plan, Profile};
+use crate::plan::{Plan, PlanError, Profile};
 use crate::random::Seed;
 use crate::report;
+use crate::shrink::Effort;
 use crate::stack::{self, Run};
 use crate::world::World;
 use outcome::Summary;
 use watchdog::{Busy, Watchdog};
+
+/// How much a failing test spends on making its failure small.
+const SHRINKS_WITH: Effort = Effort { runs_max: 2_000, within: Duration::from_secs(10) };
 
 /// A sweep that is to be done.
 #[derive(Clone, Debug)]
@@ -57,6 +66,8 @@ pub struct Sweep {
     pub hang_after: Duration,
     /// Puts more hosts into each world, beside those of the reference system.
     pub hosts: Install,
+    /// Where plans are that failed once, if any.
+    pub corpus: Option<PathBuf>,
 }
 
 /// Adds hosts to the world of a plan.
@@ -83,6 +94,7 @@ impl Sweep {
             checks_determinism: false,
             hang_after: watchdog::HANG_AFTER,
             hosts: |_, _| (),
+            corpus: None,
         }
     }
 
@@ -114,6 +126,23 @@ impl Sweep {
     #[must_use]
     pub fn hosts(self, hosts: Install) -> Self {
         Self { hosts, ..self }
+    }
+
+    /// The same, but what failed once is tried first: the plans that were saved in a folder
+    /// under a design of the same name.
+    #[must_use]
+    pub fn corpus(self, folder: impl Into<PathBuf>) -> Self {
+        Self { corpus: Some(folder.into()), ..self }
+    }
+
+    /// Runs the plans of its corpus, with its design as it is now.
+    ///
+    /// # Errors
+    ///
+    /// When a file there cannot be read, is not a saved plan, or names a host that does not exist.
+    pub fn replay_corpus(&self) -> Result<Vec<Replayed>, PlanError> {
+        let Some(folder) = &self.corpus else { return Ok(Vec::new()) };
+        Corpus::load(folder)?.under(&self.design).replay_with(self.hosts, self.hang_after)
     }
 
     /// The plan of one of its seeds.
@@ -177,13 +206,14 @@ impl Sweep {
         Outcome::new(self, summaries, began.elapsed())
     }
 
-    /// Runs all seeds and panics with a report if one fails.
+    /// Runs its corpus and all seeds and panics with a report if a run fails.
     ///
     /// `HOLDOVER_SEEDS` (`N` or `A..B`) runs others instead, `HOLDOVER_SEED` a single one.
     ///
     /// # Panics
     ///
-    /// When a seed fails or diverges, or when one of the two variables cannot be read.
+    /// When a run fails or diverges, when one of the two variables cannot be read, or a plan of
+    /// the corpus cannot.
     pub fn assert_holds(self) {
         let sweep = match seeds::from_environment() {
             Ok(Some(seeds)) => self.seeds(seeds),
@@ -191,15 +221,18 @@ impl Sweep {
             Err(error) => panic!("{error}"),
         };
         println!("{}", report::terminal::headline(&sweep));
+        let replayed = sweep.replay_corpus().unwrap_or_else(|error| panic!("{error}"));
+        if let Some(failed) = replayed.iter().find(|replayed| replayed.has_failed()) {
+            panic!("{}", report::terminal::replay(&failed.shown, Some(&failed.file)));
+        }
         let outcome = sweep.run();
         if let Some(divergence) = outcome.divergences.first() {
             panic!("{divergence}\n{}", report::terminal::summary(&outcome));
         }
-        if let Some(failure) = outcome.failures.first() {
-            let shown = outcome.show(failure);
+        if let Some(example) = outcome.examples(Some(SHRINKS_WITH), &mut |_| ()).first() {
             panic!(
                 "{}\n{}",
-                report::terminal::failure(&shown, None),
+                report::terminal::example(example, &outcome, None),
                 report::terminal::summary(&outcome)
             );
         }

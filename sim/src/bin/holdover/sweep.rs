@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holdover::report::{json, terminal};
-use holdover::sweep::{Outcome, Progress, Sweep, parse_seeds};
+use holdover::shrink::{self, Effort};
+use holdover::sweep::{Example, Outcome, Progress, Replayed, Sweep, parse_seeds};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::{Problem, Verdict};
@@ -24,7 +25,8 @@ pub(crate) struct Arguments {
     /// Which design: a name, or a file that ends in .toml.
     #[arg(long, value_name = "NAME|FILE", default_value = "push-before-ready")]
     design: String,
-    /// Where failing plans are saved.
+    /// Where failing plans are saved. The plans there that failed under a design of the same
+    /// name are run first, with the design as it is now.
     #[arg(long, value_name = "DIR", default_value = "seeds")]
     save: PathBuf,
     /// Run every seed twice and compare the two runs; name the first event that differs.
@@ -34,6 +36,13 @@ pub(crate) struct Arguments {
     /// stopped, so the sweep then ends.
     #[arg(long, value_name = "SECONDS", default_value = "30")]
     hang_after: u64,
+    /// Save and show failing plans as they are, instead of taking away first what the failure
+    /// does not need.
+    #[arg(long)]
+    no_shrink: bool,
+    /// How long a failing plan is shrunk, at most.
+    #[arg(long, value_name = "SECONDS", default_value = "10", conflicts_with = "no_shrink")]
+    shrink_seconds: u64,
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -56,6 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
         sweep = sweep.check_determinism();
     }
     check_folder(&arguments.save)?;
+    sweep = sweep.corpus(&arguments.save);
 
     // Before anything runs, so that a process that dies has said what it was doing.
     let headline = terminal::headline(&sweep);
@@ -64,39 +74,70 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
     } else {
         crate::say(&headline);
     }
+    let replayed = sweep.replay_corpus()?;
+    if !replayed.is_empty() && !arguments.json {
+        crate::say(&terminal::corpus(&replayed));
+    }
     let bar = bar(&sweep);
     let outcome = sweep.run_with(|progress| show(&bar, progress));
     bar.finish_and_clear();
-    report(arguments, &outcome)
+    report(arguments, &replayed, &outcome)
 }
 
-fn report(arguments: &Arguments, outcome: &Outcome) -> Result<Verdict, Problem> {
+fn report(
+    arguments: &Arguments,
+    replayed: &[Replayed],
+    outcome: &Outcome,
+) -> Result<Verdict, Problem> {
     let mut saved = Vec::new();
-    for failure in outcome.first_of_each_class() {
-        let shown = outcome.show(failure);
-        let path = match shown.saved.save(&arguments.save) {
+    for example in examples(arguments, outcome) {
+        let plan = &example.shown.saved;
+        let path = match plan.save(&arguments.save) {
             Ok(path) => path,
             Err(error) => {
                 // What cannot be kept is at least shown.
-                eprintln!("{}", shown.saved.to_toml());
+                eprintln!("{}", plan.to_toml());
                 return Err(error.into());
             }
         };
         if !arguments.json {
-            crate::say(&terminal::failure(&shown, Some(&path)));
+            crate::say(&terminal::example(&example, outcome, Some(&path)));
         }
-        saved.push((failure.seed.0, path));
+        saved.push((example, path));
     }
     if let (Some(divergence), false) = (outcome.divergences.first(), arguments.json) {
         crate::say(&terminal::diverges(divergence));
     }
     if arguments.json {
-        let report = json::sweep(outcome, &saved);
+        let report = json::sweep(outcome, replayed, &saved);
         crate::say(&serde_json::to_string_pretty(&report)?);
     } else {
         crate::say(&terminal::summary(outcome));
     }
-    Ok(if outcome.holds() { Verdict::Holds } else { Verdict::Found })
+    let holds = outcome.holds() && !replayed.iter().any(Replayed::has_failed);
+    Ok(if holds { Verdict::Holds } else { Verdict::Found })
+}
+
+/// One example of each class of failures, made small unless that is not wanted.
+fn examples(arguments: &Arguments, outcome: &Outcome) -> Vec<Example> {
+    if outcome.failures.is_empty() {
+        return Vec::new();
+    }
+    let effort = (!arguments.no_shrink).then(|| Effort::seconds(arguments.shrink_seconds));
+    // Without a terminal it hides itself.
+    let bar = ProgressBar::new_spinner().with_style(
+        ProgressStyle::with_template("{spinner} shrinking  {elapsed}  {msg}")
+            .expect("the template is a literal"),
+    );
+    if effort.is_some() && bar.is_hidden() {
+        eprintln!("shrinking at most {} s for each failure shown", arguments.shrink_seconds);
+    }
+    let examples = outcome.examples(effort, &mut |shrink::Progress { runs, faults, tasks }| {
+        bar.set_message(format!("{runs} runs  {faults} faults, {tasks} tasks left"));
+        bar.tick();
+    });
+    bar.finish_and_clear();
+    examples
 }
 
 /// Whether failing plans could be saved there: better known before a long sweep than after.

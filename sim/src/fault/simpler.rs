@@ -4,7 +4,7 @@
 //! is a pause that also forgets; two groups that do not hear each other are more than one
 //! host that does not hear another.
 
-use crate::fault::{DiskFault, Fault, FaultKind};
+use super::{DiskFault, Fault, FaultKind};
 
 /// The kinds into which a fault of this kind can be simplified in one step.
 fn kinds(kind: FaultKind) -> &'static [FaultKind] {
@@ -26,17 +26,17 @@ fn kinds(kind: FaultKind) -> &'static [FaultKind] {
 }
 
 /// Whether one kind is another or can be simplified into it.
-pub(super) fn leads_to(from: FaultKind, to: FaultKind) -> bool {
+pub(crate) fn leads_to(from: FaultKind, to: FaultKind) -> bool {
     from == to || kinds(from).iter().any(|simpler| leads_to(*simpler, to))
 }
 
 /// How many steps a kind is away from the simplest.
-pub(super) fn complexity(kind: FaultKind) -> u64 {
+pub(crate) fn complexity(kind: FaultKind) -> u64 {
     kinds(kind).iter().map(|simpler| 1 + complexity(*simpler)).max().unwrap_or(0)
 }
 
 /// The simpler forms of a fault, the simplest first.
-pub(super) fn forms(fault: &Fault) -> Vec<Fault> {
+pub(crate) fn forms(fault: &Fault) -> Vec<Fault> {
     let mut forms = one_step(fault);
     for form in one_step(fault) {
         forms.extend(self::forms(&form));
@@ -105,7 +105,7 @@ fn one_step(fault: &Fault) -> Vec<Fault> {
 }
 
 /// The fault with fewer hosts in it, where it has several on a side.
-pub(super) fn with_fewer_hosts(fault: &Fault) -> Vec<Fault> {
+pub(crate) fn with_fewer_hosts(fault: &Fault) -> Vec<Fault> {
     match fault {
         Fault::Partition { a, b, for_us } => {
             let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));

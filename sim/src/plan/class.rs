@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::simpler;
-use crate::fault::FaultKind;
+use crate::fault::{FaultKind, simpler};
 use crate::plan::Plan;
-use crate::stack::{AGENTS, Finding, WORKERS};
+use crate::stack::role_of;
 
 /// What kind of failure it is: what was found, under which kinds of faults, on which roles.
 ///
 /// Of a plan as it was generated that says little, for most of its faults have nothing to do with
-/// what broke. Of a [shrunk](super::shrink) plan it says what the failure needs.
+/// what broke. Of a [shrunk](crate::shrink) plan it says what the failure needs.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Class {
     /// What was found: an invariant's name, or what else it was.
@@ -23,14 +22,19 @@ pub struct Class {
 }
 
 impl Class {
-    /// The class of what was found with a plan.
-    pub fn new(finding: &Finding, plan: &Plan) -> Self {
+    /// The class of what was found with a plan: an invariant's name, or what else it was.
+    pub fn new(finding: &str, plan: &Plan) -> Self {
         let hosts = plan.faults.iter().flat_map(|planned| planned.fault.hosts());
         Self {
-            finding: finding.class().into(),
+            finding: finding.into(),
             faults: plan.faults.iter().map(|planned| planned.fault.kind()).collect(),
             roles: hosts.map(|host| role_of(host).to_owned()).collect(),
         }
+    }
+
+    /// The class of everything with the same finding.
+    pub fn of_finding(finding: &str) -> Self {
+        Self { finding: finding.into(), faults: BTreeSet::new(), roles: BTreeSet::new() }
     }
 
     /// Whether a failure of another class may be the same with less around it: the same finding,
@@ -40,18 +44,6 @@ impl Class {
         self.finding == other.finding
             && other.faults.iter().all(has)
             && other.roles.is_subset(&self.roles)
-    }
-}
-
-/// The role that runs on a host: the hosts of workers and agents are numbered, any other host
-/// is called what it is.
-pub fn role_of(host: &str) -> &str {
-    if WORKERS.contains(&host) {
-        "worker"
-    } else if AGENTS.contains(&host) {
-        "agent"
-    } else {
-        host
     }
 }
 
