@@ -5,27 +5,33 @@
 
 use std::time::Duration;
 
-use holdover::plan::{Plan, Profile};
+use holdover::plan::Plan;
 use holdover::random::Seed;
-use holdover::shrink::{Effort, Shrunk, shrink};
+use holdover::shrink::{Effort, Shrunk};
 use holdover::stack::{self, Finding};
+use holdover::sweep::Sweep;
 use holdover_model::design::{Design, NAMED};
 
 fn run(plan: &Plan) -> Option<Finding> {
     stack::run(plan).unwrap().finding
 }
 
+fn sweep(design: &str) -> Sweep {
+    Sweep::new(Design::named(design).unwrap())
+}
+
 /// The first failing plans of a design.
 fn failures(design: &str, seeds: u64) -> impl Iterator<Item = (Plan, Finding)> {
-    let design = Design::named(design).unwrap();
-    (0..seeds).filter_map(move |seed| {
-        let plan = Plan::generate(Seed(seed), &design, &Profile::default());
-        run(&plan).map(|finding| (plan, finding))
+    let sweep = sweep(design);
+    (0..seeds).map(move |seed| sweep.plan(Seed(seed))).filter_map(|plan| {
+        let finding = run(&plan)?;
+        Some((plan, finding))
     })
 }
 
 fn shrunk(plan: &Plan, finding: &Finding, effort: Effort) -> Shrunk {
-    shrink(plan, finding, effort, &run, &mut |_| ()).expect("a run replays")
+    let sweep = Sweep::new(plan.design.clone());
+    sweep.shrink(plan, finding, effort, &mut |_| ()).expect("a run replays")
 }
 
 /// What shrinking does to the first failure of every broken design that the world can run.

@@ -80,7 +80,10 @@ impl SavedPlan {
             plan.design.name,
             expected.explanation,
         );
-        let line = |line: &str| format!("# {}", line.escape_debug()).trim_end().to_owned() + "\n";
+        // A comment may have no control characters in it; a panic's message may.
+        let line = |line: &str| {
+            format!("# {}", line.replace(char::is_control, " ")).trim_end().to_owned() + "\n"
+        };
         said.lines().map(line).chain(["\n".into()]).collect()
     }
 

@@ -4,11 +4,15 @@ use super::{Failure, Outcome, Shown, Sweep, watchdog};
 use crate::plan::{Class, Plan};
 use crate::random::Seed;
 use crate::shrink::{self, Effort, Shrunk, shrink};
-use crate::stack::Finding;
+use crate::stack::{Finding, Run};
 
 /// How many failures with one finding are shrunk. A broken design fails in one seed of three;
 /// what the first few do not show is still in the sweep's list of failures.
 const SHRUNK_MAX: usize = 3;
+
+/// How many times the steps of the failing run a simpler plan may take, and how many more.
+const STEPS_TIMES: u64 = 4;
+const STEPS_MORE: u64 = 20_000;
 
 /// One class of failures, with an example that a person can read.
 #[derive(Clone, Debug)]
@@ -70,12 +74,8 @@ impl Outcome {
         effort: Option<Effort>,
         progress: &mut dyn FnMut(shrink::Progress),
     ) -> Example {
-        // One that never comes back would not come back this time either.
-        let is_hung = matches!(failure.finding, Finding::Hang { .. });
-        let small = effort.filter(|_| !is_hung).and_then(|effort| {
-            let run = |plan: &Plan| run(&self.sweep, plan);
-            shrink(plan, &failure.finding, effort, &run, progress)
-        });
+        let small = effort
+            .and_then(|effort| self.sweep.shrink(plan, &failure.finding, effort, progress));
         let (class, shown) = match &small {
             Some(small) => (small.class.clone(), Shown::of_plan(&self.sweep, &small.plan)),
             None => (Class::of_finding(failure.finding.class()), self.show(failure)),
@@ -85,9 +85,32 @@ impl Outcome {
     }
 }
 
-/// Runs a plan with the hosts of a sweep.
-fn run(sweep: &Sweep, plan: &Plan) -> Option<Finding> {
-    let (hosts, of_hosts) = (sweep.hosts, plan.clone());
-    let run = watchdog::run(plan, sweep.hang_after, move |world| hosts(world, &of_hosts));
-    run.expect("a plan names no other hosts than the one that it was made from").finding
+impl Sweep {
+    /// [Shrinks](shrink()) a failing plan with the hosts of this sweep.
+    ///
+    /// A simpler plan gets a multiple of the steps that the failing run took: one that needs far
+    /// more is no simpler example. A run that hangs is not shrunk, for it would hang again.
+    pub fn shrink(
+        &self,
+        plan: &Plan,
+        finding: &Finding,
+        effort: Effort,
+        progress: &mut dyn FnMut(shrink::Progress),
+    ) -> Option<Shrunk> {
+        if matches!(finding, Finding::Hang { .. }) {
+            return None;
+        }
+        let steps_max = self.run_watched(plan, u64::MAX).steps * STEPS_TIMES + STEPS_MORE;
+        let run = |plan: &Plan| self.run_watched(plan, steps_max).finding;
+        shrink(plan, finding, effort, &run, progress)
+    }
+
+    fn run_watched(&self, plan: &Plan, steps_max: u64) -> Run {
+        let (hosts, of_hosts) = (self.hosts, plan.clone());
+        let run = watchdog::run(plan, self.hang_after, move |world| {
+            world.limit_steps(steps_max);
+            hosts(world, &of_hosts);
+        });
+        run.expect("a plan names no other hosts than the one that it was made from")
+    }
 }
