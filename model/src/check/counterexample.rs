@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::check::action::Action;
 use crate::check::expand::Successors;
 use crate::check::lens::Lens;
-use crate::check::mail::{Happening, Mail};
+use crate::check::mail::{Happening, Mail, Post};
 use crate::check::space::Space;
 use crate::event::Event;
 use crate::invariant::Violation;
@@ -33,6 +33,8 @@ pub struct Counterexample {
     pub steps: Vec<Moment>,
     /// Which invariant, and why.
     pub violation: Violation,
+    /// The messages that were still under way, or that could never matter again.
+    pub under_way: Vec<Post>,
 }
 
 impl fmt::Display for Counterexample {
@@ -58,7 +60,9 @@ pub(crate) fn follow(space: &Space, path: &[u64]) -> Counterexample {
     // are only compared by their representatives.
     let mut state = match lens.initial() {
         Ok(state) => state,
-        Err(violation) => return Counterexample { steps, violation: *violation },
+        Err(violation) => {
+            return Counterexample { steps, violation: *violation, under_way: Vec::new() };
+        }
     };
     lens.keeps_names(true);
     let mut mail = Mail::default();
@@ -85,7 +89,7 @@ pub(crate) fn follow(space: &Space, path: &[u64]) -> Counterexample {
     }
     lens.expand_chosen(&state, &mut successors);
     let violation = break_invariant(&mut lens, &mail, &successors, &state, &mut steps);
-    Counterexample { steps, violation }
+    Counterexample { steps, violation, under_way: mail.under_way() }
 }
 
 /// Actions, each with the state after it.

@@ -89,6 +89,11 @@ impl Mail {
         }
     }
 
+    /// What was sent and not delivered.
+    pub(crate) fn under_way(self) -> Vec<Post> {
+        self.under_way.into_iter().map(|(_, post)| post).collect()
+    }
+
     fn take(&mut self, letter: u32) -> Post {
         let place = self.under_way.iter().position(|(number, _)| *number == letter);
         self.under_way.remove(place.expect("only what was sent is delivered")).1
