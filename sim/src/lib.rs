@@ -46,6 +46,7 @@
 //! # Ok::<(), holdover::world::UnknownHost>(())
 //! ```
 
+pub mod directed;
 pub mod fault;
 pub mod fs;
 pub mod message;

@@ -31,17 +31,25 @@ impl Number {
     /// How far it is from the simplest value.
     pub(super) fn weight(self) -> u64 {
         match self.meaning {
-            Meaning::Duration | Meaning::Moment => self.value,
-            Meaning::Count => self.value,
+            Meaning::Duration | Meaning::Moment | Meaning::Count => self.value,
             Meaning::Percent => 100_u64.saturating_sub(self.value),
         }
     }
 
     /// The values to try in its place, the simplest first.
     pub(super) fn simpler(self) -> Vec<u64> {
-        let rounder = || round().skip_while(|us| *us < DURATION_US_MIN);
+        let rounder = || {
+            let round = round().skip_while(|us| *us < DURATION_US_MIN);
+            let mut values: Vec<_> = round.take_while(|us| *us < self.value).collect();
+            // What is rounder and hardly less, where all that is much less is too little.
+            let largest = values.last().copied().unwrap_or(0);
+            let cut = [100, 1_000, 10_000, 100_000].map(|unit| self.value - self.value % unit);
+            values.extend(cut.into_iter().rev().filter(|us| (largest + 1..self.value).contains(us)));
+            values.dedup();
+            values
+        };
         match self.meaning {
-            Meaning::Duration => rounder().take_while(|us| *us < self.value).collect(),
+            Meaning::Duration => rounder(),
             Meaning::Moment => {
                 std::iter::once(0).chain(rounder()).take_while(|us| *us < self.value).collect()
             }
@@ -165,4 +173,27 @@ fn count(value: &mut u32, each: Visit<'_>) {
     let mut wide = u64::from(*value);
     unsigned(&mut wide, Meaning::Count, each);
     *value = u32::try_from(wide).unwrap_or(u32::MAX);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn simpler(value: u64, meaning: Meaning) -> Vec<u64> {
+        Number { value, meaning }.simpler()
+    }
+
+    #[test]
+    fn what_is_tried_is_smaller_rounder_and_in_order() {
+        assert_eq!(simpler(7_300, Meaning::Duration), [1_000, 2_000, 5_000, 7_000]);
+        assert_eq!(
+            simpler(117_767, Meaning::Moment),
+            [0, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 110_000, 117_000, 117_700]
+        );
+        assert_eq!(simpler(1_000, Meaning::Duration), [] as [u64; 0], "that is the shortest");
+        assert_eq!(simpler(500, Meaning::Duration), [] as [u64; 0], "by hand it may be shorter");
+        assert_eq!(simpler(4, Meaning::Count), [1, 2, 3]);
+        assert_eq!(simpler(37, Meaning::Percent), [100]);
+        assert_eq!(simpler(100, Meaning::Percent), [] as [u64; 0]);
+    }
 }

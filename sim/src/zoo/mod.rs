@@ -1,7 +1,6 @@
 //! The zoo: every named design checked, and what was found compared with what it expects.
 
 mod bounds;
-mod world;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +11,7 @@ use holdover_model::invariant::InvariantId;
 use serde::Serialize;
 
 pub use bounds::bounds;
-pub use world::{NotInTheWorld, why_not_in_the_world};
+pub use crate::directed::{NotInTheWorld, why_not_in_the_world};
 
 /// What was found about one design, beside what it expects.
 #[derive(Clone, PartialEq, Debug, Serialize)]

@@ -1,12 +1,16 @@
-//! Which of the named designs the world cannot show broken, and why not.
+//! What the world cannot show, and why not.
 //!
 //! The checker lets things happen that no host of the reference system does. A design that is
 //! only broken by one of them survives every sweep, and that says nothing about it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
+use serde::Serialize;
+
 /// Something that happens in the checker and not in the world.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum NotInTheWorld {
     /// An agent shows a consent that was given for another effect, or twice.
     BorrowedConsent,
@@ -20,6 +24,10 @@ pub enum NotInTheWorld {
     Misconfiguration,
     /// A store forgets an operation because of its age.
     Forgetting,
+    /// Somebody takes a lease back.
+    Revocation,
+    /// There are more than two workers.
+    ThirdWorker,
 }
 
 impl NotInTheWorld {
@@ -39,6 +47,8 @@ impl NotInTheWorld {
                 "nothing misconfigures the destination of the reference system while it runs"
             }
             Self::Forgetting => "a run is shorter than the time for which stores remember",
+            Self::Revocation => "nobody revokes a lease of the reference system",
+            Self::ThirdWorker => "the reference system has two workers",
         }
     }
 }
@@ -46,6 +56,39 @@ impl NotInTheWorld {
 impl fmt::Display for NotInTheWorld {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+/// Why no plan shows in the world what the checker says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotShown {
+    /// The checker has found nothing.
+    NoCounterexample,
+    /// It has found something that needs what does not happen in the world.
+    NotInTheWorld(NotInTheWorld),
+    /// So many plans were tried, and none has broken the invariant.
+    NotFound {
+        /// How many.
+        tried: u64,
+        /// What some of them have shown instead.
+        instead: BTreeSet<&'static str>,
+    },
+}
+
+impl fmt::Display for NotShown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoCounterexample => f.write_str("there is no counterexample to replay"),
+            Self::NotInTheWorld(why_not) => why_not.fmt(f),
+            Self::NotFound { tried, instead } => {
+                write!(f, "none of the {tried} plans that it suggests breaks this invariant")?;
+                if !instead.is_empty() {
+                    let instead: Vec<_> = instead.iter().copied().collect();
+                    write!(f, "; some break {}", instead.join(", "))?;
+                }
+                Ok(())
+            }
+        }
     }
 }
 
