@@ -107,14 +107,14 @@ fn one_step(fault: &Fault) -> Vec<Fault> {
 /// The fault with fewer hosts in it, where it has several on a side.
 pub(crate) fn with_fewer_hosts(fault: &Fault) -> Vec<Fault> {
     match fault {
+        Fault::Partition { a, b, .. } if a.len() + b.len() <= 2 => vec![],
         Fault::Partition { a, b, for_us } => {
+            let partition = |a, b| Fault::Partition { a, b, for_us: *for_us };
             let pairs = a.iter().flat_map(|a| b.iter().map(move |b| (a, b)));
-            let pair = |(a, b): (&String, &String)| Fault::Partition {
-                a: vec![a.clone()],
-                b: vec![b.clone()],
-                for_us: *for_us,
-            };
-            if a.len() + b.len() > 2 { pairs.map(pair).collect() } else { vec![] }
+            let pairs = pairs.map(|(a, b)| partition(vec![a.clone()], vec![b.clone()]));
+            let fewer_on_one_side = without_one(a).map(|a| partition(a, b.clone()));
+            let fewer_on_the_other = without_one(b).map(|b| partition(a.clone(), b));
+            pairs.chain(fewer_on_one_side).chain(fewer_on_the_other).collect()
         }
         Fault::PartitionGroups { groups, for_us } => (0..groups.len())
             .flat_map(|group| (0..groups[group].len()).map(move |host| (group, host)))
@@ -126,6 +126,15 @@ pub(crate) fn with_fewer_hosts(fault: &Fault) -> Vec<Fault> {
             .collect(),
         _ => vec![],
     }
+}
+
+/// The list without each of its items in turn, if it has several.
+fn without_one(items: &[String]) -> impl Iterator<Item = Vec<String>> {
+    (0..items.len()).filter(|_| items.len() > 1).map(|index| {
+        let mut fewer = items.to_vec();
+        fewer.remove(index);
+        fewer
+    })
 }
 
 fn pairs_of<T>(items: &[T]) -> impl Iterator<Item = (&T, &T)> {

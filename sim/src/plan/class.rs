@@ -57,3 +57,39 @@ impl fmt::Display for Class {
         write!(f, "{} by {} on {}", self.finding, faults.join(", "), roles.join(", "))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn class(finding: &str, faults: &[FaultKind], roles: &[&str]) -> Class {
+        Class {
+            finding: finding.into(),
+            faults: faults.iter().copied().collect(),
+            roles: roles.iter().map(|role| (*role).to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn a_class_covers_what_needs_less_of_the_same() {
+        use FaultKind::{Crash, CrashLoop, Freeze, Late, Partition};
+        let whole = class("panic", &[CrashLoop, Late], &["ledger", "worker"]);
+        for less in [
+            whole.clone(),
+            class("panic", &[], &[]),
+            class("panic", &[Late], &["worker"]),
+            class("panic", &[Crash], &["worker"]),
+            class("panic", &[Freeze], &["ledger"]),
+        ] {
+            assert!(whole.covers(&less), "{less}");
+        }
+        for other in [
+            class("hang", &[Late], &["worker"]),
+            class("panic", &[Partition], &["worker"]),
+            class("panic", &[Late], &["agent"]),
+        ] {
+            assert!(!whole.covers(&other), "{other}");
+        }
+        assert!(!class("panic", &[Crash], &["worker"]).covers(&class("panic", &[CrashLoop], &[])));
+    }
+}

@@ -27,10 +27,14 @@ impl Shown {
         Self::of_plan(sweep, &sweep.plan(seed))
     }
 
-    /// Runs a plan that was made from one of a sweep's, twice.
-    pub(super) fn of_plan(sweep: &Sweep, plan: &Plan) -> Self {
+    /// Runs a plan with the hosts of a sweep, twice.
+    ///
+    /// # Panics
+    ///
+    /// When it names a host that is not there.
+    pub fn of_plan(sweep: &Sweep, plan: &Plan) -> Self {
         let (run, divergence) = run_twice(plan, sweep.hosts, sweep.hang_after)
-            .expect("generated plans name only hosts that exist");
+            .expect("a plan for these hosts names no others");
         Self { saved: saved(plan.clone(), &run), run, divergence }
     }
 
