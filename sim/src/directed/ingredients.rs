@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use holdover_model::check::{Counterexample, Happening, Post};
 use holdover_model::design::Design;
 use holdover_model::event::EventKind;
+use holdover_model::role::worker::Stage;
 use holdover_model::role::{Actor, Signal};
 
 use crate::fault::{DiskFault, Fault, PlannedFault, Trigger};
@@ -51,17 +52,67 @@ pub(super) fn of(design: &Design, counterexample: &Counterexample) -> Vec<Planne
     known
 }
 
-/// The messages that were delivered late or not at all, the latest first.
+/// The messages that were delivered late or not at all, or whose effect or answer was late: the
+/// latest first.
 fn late(counterexample: &Counterexample) -> Vec<&Post> {
     let end = counterexample.steps.len();
-    let delivered = counterexample.steps.iter().enumerate().filter_map(|(index, step)| {
-        let Happening::Delivery { post, .. } = &step.happening else { return None };
-        Some((index - post.sent_at? - 1, post))
+    let since = |post: &Post, index: usize| index - post.sent_at.map_or(0, |sent_at| sent_at + 1);
+    let steps = || counterexample.steps.iter().enumerate();
+    let delivered = steps().filter_map(|(index, step)| match &step.happening {
+        Happening::Delivery { post, .. } => Some((since(post, index), post)),
+        _ => None,
     });
-    let never = counterexample.under_way.iter().filter_map(|post| Some((end - post.sent_at?, post)));
-    let mut late: Vec<_> = delivered.chain(never).filter(|(steps, _)| *steps > 0).collect();
+    let never = counterexample.under_way.iter().map(|post| (since(post, end), post));
+    let unanswered = steps().filter_map(|(index, step)| {
+        let Happening::Signal(signal) = &step.happening else { return None };
+        let kind = awaited(signal)?;
+        let is_it = |post: &&Post| {
+            let is_from = post.from.name() == step.actor || matches!(signal, Signal::Effect(..));
+            post.kind == kind && is_from && post.sent_at < Some(index)
+        };
+        let post = posts(counterexample).filter(is_it).max_by_key(|post| post.sent_at)?;
+        Some((since(post, index), post))
+    });
+    let mut late: Vec<_> = delivered.chain(never).chain(unanswered).collect();
+    late.retain(|(steps, _)| *steps > 0);
     late.sort_by_key(|(steps, _)| std::cmp::Reverse(*steps));
-    late.into_iter().map(|(_, post)| post).collect()
+    let mut posts: Vec<&Post> = Vec::new();
+    for (_, post) in late {
+        if !posts.contains(&post) {
+            posts.push(post);
+        }
+    }
+    posts
+}
+
+/// Every message of a run.
+fn posts(counterexample: &Counterexample) -> impl Iterator<Item = &Post> {
+    let moved = counterexample.steps.iter().filter_map(|step| match &step.happening {
+        Happening::Delivery { post, .. } | Happening::Loss(post) => Some(post),
+        _ => None,
+    });
+    moved.chain(&counterexample.under_way)
+}
+
+/// The kind of message of which a timer says that its effect or its answer is late.
+fn awaited(signal: &Signal) -> Option<&'static str> {
+    Some(match signal {
+        Signal::Effect(..) => "apply",
+        Signal::TaskTimeout(_, 1..) => "perform",
+        Signal::JobTimeout(_, stage) => match stage {
+            Stage::Acquiring => "acquire",
+            Stage::Reading => "read",
+            Stage::LookingUp => "look-up",
+            Stage::Claiming => "claim",
+            Stage::Marking(_) => "dispatch",
+            Stage::Confirming(_) => "confirm",
+            Stage::InFlight(_) => "apply",
+            Stage::Reconciling(_) => "reconcile",
+            Stage::Closing(_) => "close",
+            Stage::Settling(..) => "settle",
+        },
+        _ => return None,
+    })
 }
 
 /// On which host an actor is.
@@ -85,6 +136,7 @@ fn ways_to_be_late(design: &Design, post: &Post) -> Vec<PlannedFault> {
         Fault::Freeze { host: f(), for_us: LONG_US },
         Fault::PartitionOneWay { from: f(), to: t(), for_us: LONG_US },
         Fault::LoseMessage { from: f(), to: t(), kind: post.kind.into(), times: 1 },
+        Fault::LoseResponse { from: f(), to: t() },
         Fault::Freeze { host: t(), for_us: LONG_US },
         Fault::PartitionOneWay { from: f(), to: t(), for_us: SHORT_US },
         Fault::Redeliver { from: f(), to: t(), kind: post.kind.into(), after_us: SHORT_US },
@@ -149,11 +201,7 @@ fn moments(counterexample: &Counterexample, before: usize, actor: &str) -> Vec<T
                 }
             }
         }
-        let sent = counterexample.steps.iter().filter_map(|step| match &step.happening {
-            Happening::Delivery { post, .. } | Happening::Loss(post) => Some(post),
-            _ => None,
-        });
-        for post in sent.chain(&counterexample.under_way) {
+        for post in posts(counterexample) {
             if post.sent_at == Some(last) && post.from.name() == actor {
                 triggers.push(Trigger::BeforePacket {
                     from: actor.into(),

@@ -36,15 +36,15 @@ use holdover_model::role::Signal;
 pub use why_not::{NotInTheWorld, NotShown, why_not_in_the_world};
 
 use crate::fault::PlannedFault;
-use crate::plan::{Plan, PlannedTask, Profile};
+use crate::plan::{Plan, Profile};
 use crate::random::Seed;
 use crate::shrink::Effort;
-use crate::stack::{self, Finding, Timing, WORKERS};
+use crate::stack::{self, Finding, WORKERS};
 use crate::sweep::Sweep;
 use crate::world::LinkProfile;
 
 /// How many plans are tried for one counterexample, at most.
-pub const TRIES_MAX: u64 = 4_000;
+pub const TRIES_MAX: usize = 4_000;
 
 /// How many runs the plan that was found is shrunk with.
 const SHRINKS_WITH: Effort = Effort { runs_max: 400, within: std::time::Duration::MAX };
@@ -87,7 +87,7 @@ pub fn replay(
     }
     let invariant = counterexample.violation.invariant;
     let (mut tried, mut instead) = (0, BTreeSet::new());
-    for plan in plans(design, &report.bounds, counterexample).take(TRIES_MAX as usize) {
+    for plan in plans(design, &report.bounds, counterexample) {
         tried += 1;
         let finding = run(&plan, invariant);
         progress(tried);
@@ -109,7 +109,8 @@ pub fn replay(
 
 /// The first thing in a counterexample that does not happen in the world.
 fn not_in_the_world(bounds: &Bounds, counterexample: &Counterexample) -> Option<NotInTheWorld> {
-    if bounds.consents != Consents::Own {
+    let is_about_consent = counterexample.violation.invariant == InvariantId::ApprovalBound;
+    if is_about_consent && bounds.consents != Consents::Own {
         return Some(NotInTheWorld::BorrowedConsent);
     }
     counterexample.steps.iter().find_map(|step| match &step.happening {
@@ -125,51 +126,46 @@ fn not_in_the_world(bounds: &Bounds, counterexample: &Counterexample) -> Option<
     })
 }
 
-/// The plans that may show a counterexample, the likeliest first: without any fault, with one,
-/// with two.
-fn plans(
-    design: &Design,
-    bounds: &Bounds,
-    counterexample: &Counterexample,
-) -> impl Iterator<Item = Plan> {
+/// The plans that may show a counterexample, the likeliest first: without any fault or with one,
+/// then with two.
+fn plans(design: &Design, bounds: &Bounds, counterexample: &Counterexample) -> Vec<Plan> {
     let workloads = workload::of(bounds, counterexample);
+    let timings = workload::timings(counterexample);
     let faults = ingredients::of(design, counterexample);
-    let none = std::iter::once(Vec::new());
-    let one = faults.clone().into_iter().map(|fault| vec![fault]);
-    let two = pairs(faults);
-    let design = design.clone();
-    none.chain(one).chain(two).flat_map(move |faults| {
-        let design = design.clone();
-        workloads
-            .clone()
-            .into_iter()
-            .map(move |tasks| plan(design.clone(), tasks, faults.clone()))
-    })
+    let one = faults.iter().map(|fault| vec![fault.clone()]);
+    let few = std::iter::once(Vec::new()).chain(one).collect();
+    let two = pairs(&faults);
+    let Profile { fault_within_us, fault_us_max, .. } = Profile::default();
+    let mut plans = Vec::new();
+    for (timing, choices) in [few, two].iter().flat_map(|choices| {
+        timings.iter().map(move |timing| (*timing, choices))
+    }) {
+        for (faults, tasks) in
+            choices.iter().flat_map(|faults| workloads.iter().map(move |tasks| (faults, tasks)))
+        {
+            if plans.len() == TRIES_MAX {
+                return plans;
+            }
+            plans.push(Plan {
+                seed: Seed(0),
+                heal_at_us: fault_within_us + fault_us_max,
+                link: LinkProfile { latency_us_min: LATENCY_US, latency_us_max: LATENCY_US },
+                timing,
+                design: design.clone(),
+                tasks: tasks.clone(),
+                faults: faults.clone(),
+            });
+        }
+    }
+    plans
 }
 
 /// Every two of these, those first that stand near the beginning.
-fn pairs(faults: Vec<PlannedFault>) -> impl Iterator<Item = Vec<PlannedFault>> {
-    let count = faults.len();
-    (1..2 * count).flat_map(move |sum| {
-        let faults = faults.clone();
-        (0..=sum / 2)
-            .map(move |one| (one, sum - one))
-            .filter(move |(one, other)| one < other && *other < count)
-            .map(move |(one, other)| vec![faults[one].clone(), faults[other].clone()])
-    })
-}
-
-fn plan(design: Design, tasks: Vec<PlannedTask>, faults: Vec<PlannedFault>) -> Plan {
-    let Profile { fault_within_us, fault_us_max, .. } = Profile::default();
-    Plan {
-        seed: Seed(0),
-        heal_at_us: fault_within_us + fault_us_max,
-        link: LinkProfile { latency_us_min: LATENCY_US, latency_us_max: LATENCY_US },
-        timing: Timing::default(),
-        design,
-        tasks,
-        faults,
-    }
+fn pairs(faults: &[PlannedFault]) -> Vec<Vec<PlannedFault>> {
+    let places = (0..faults.len()).flat_map(|other| (0..other).map(move |one| (one, other)));
+    let mut places: Vec<_> = places.collect();
+    places.sort_by_key(|(one, other)| one + other);
+    places.into_iter().map(|(one, other)| vec![faults[one].clone(), faults[other].clone()]).collect()
 }
 
 fn run(plan: &Plan, invariant: InvariantId) -> Option<Finding> {

@@ -1,13 +1,17 @@
-//! What the agents want, so that the world does what the checker's agents did.
+//! What the agents want and how long everybody waits, so that the world does what the checker's
+//! roles did.
 
-use holdover_model::check::{Bounds, Counterexample, Happening};
+use holdover_model::check::{Bounds, Counterexample, Happening, Moment};
 use holdover_model::role::{Actor, Signal};
 
 use crate::plan::PlannedTask;
-use crate::stack::{AGENTS, Effect, WORKERS};
+use crate::stack::{AGENTS, Effect, Timing, WORKERS};
 
 /// When a second operation begins: with the first, after it, after a takeover.
 const LATER_US: [u64; 3] = [0, 300_000, 1_000_000];
+
+/// How long a slow mutation is inside the destination: longer than a suspicion takes.
+const SLOW_EFFECT_US: u64 = 1_000_000;
 
 /// The workloads to try, the likeliest first.
 pub(super) fn of(bounds: &Bounds, counterexample: &Counterexample) -> Vec<Vec<PlannedTask>> {
@@ -30,6 +34,19 @@ pub(super) fn of(bounds: &Bounds, counterexample: &Counterexample) -> Vec<Vec<Pl
     };
     let variants = if wanted.len() > 1 { &LATER_US[..] } else { &LATER_US[..1] };
     variants.iter().map(later).collect()
+}
+
+/// How long roles wait. Where an effect is late in the checker, it may have to be late inside the
+/// destination: then a mutation that takes a second is tried, too.
+pub(super) fn timings(counterexample: &Counterexample) -> Vec<Timing> {
+    let is_effect = |step: &Moment| {
+        matches!(step.happening, Happening::Signal(Signal::Effect(..)))
+    };
+    let mut steps = counterexample.steps.windows(2);
+    let is_late = steps.any(|two| is_effect(&two[1]) && two[1].actor != two[0].actor);
+    let usual = Timing::default();
+    let slow = is_late.then_some(Timing { effect_us: SLOW_EFFECT_US, ..usual });
+    std::iter::once(usual).chain(slow).collect()
 }
 
 /// Which agent of the world first asks the worker that this agent of the checker first asks.

@@ -9,9 +9,10 @@ use crate::world::LinkProfile;
 
 /// Goes through all passes once; says whether any of them helped.
 pub(super) fn all(shrinker: &mut Shrinker<'_>) -> bool {
-    let passes: [fn(&mut Shrinker<'_>) -> bool; 8] = [
+    let passes: [fn(&mut Shrinker<'_>) -> bool; 9] = [
         |shrinker| drop_chunks(shrinker, |plan| &mut plan.faults, 0),
         |shrinker| drop_chunks(shrinker, |plan| &mut plan.tasks, 1),
+        drop_tasks_that_only_count,
         simplify_kinds,
         begin_together,
         simplify_numbers,
@@ -46,6 +47,29 @@ fn drop_chunks<T: Clone>(
             }
         }
         chunk /= 2;
+    }
+    helped
+}
+
+/// Drops a task together with one from the count of a trigger: if a fault strikes at the sixth
+/// claim, five tasks may be there only to be counted.
+fn drop_tasks_that_only_count(shrinker: &mut Shrinker<'_>) -> bool {
+    let mut helped = false;
+    for fault in 0..shrinker.plan.faults.len() {
+        let mut task = 0;
+        while shrinker.plan.tasks.len() > 1 && task < shrinker.plan.tasks.len() {
+            let dropped = shrinker.accept_with(|plan| {
+                plan.tasks.remove(task);
+                if let Trigger::Point { nth, .. }
+                | Trigger::BeforePacket { nth, .. }
+                | Trigger::Event { nth, .. } = &mut plan.faults[fault].trigger
+                {
+                    *nth = nth.saturating_sub(1).max(1);
+                }
+            });
+            helped |= dropped;
+            task += usize::from(!dropped);
+        }
     }
     helped
 }
