@@ -48,6 +48,7 @@
 //! # Ok::<(), holdover::world::UnknownHost>(())
 //! ```
 
+pub mod directed;
 pub mod fault;
 pub mod fs;
 pub mod message;
@@ -56,6 +57,7 @@ pub mod plan;
 pub mod point;
 pub mod random;
 pub mod report;
+pub mod shrink;
 pub mod situation;
 pub mod stack;
 pub mod sweep;

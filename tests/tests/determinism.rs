@@ -112,7 +112,7 @@ fn the_order_of_a_hash_map_is_found() {
     }
     let summary = terminal::summary(&outcome);
     assert!(summary.contains("5 of 5 seeds give another run each time"), "{summary}");
-    let report = serde_json::to_value(json::sweep(&outcome, &[])).unwrap();
+    let report = serde_json::to_value(json::sweep(&outcome, &[], &[])).unwrap();
     assert_eq!(report["divergences"][4]["seed"], 4);
     assert_eq!(report["divergences"][4]["host"], "leaky");
     assert!(report["divergences"][4]["at_ns"].as_u64().unwrap() >= 5_000_000);

@@ -239,7 +239,7 @@ fn finds_in_seed_three(hosts: fn(&mut World, &Plan), class: &str, parts: &[&str]
     let replayed = replay_with(shown.saved.clone(), hosts, Duration::from_secs(30)).unwrap();
     assert!(replayed.has_same_digest() && replayed.has_same_verdict());
 
-    let report = serde_json::to_string(&json::sweep(&outcome, &[])).unwrap();
+    let report = serde_json::to_string(&json::sweep(&outcome, &[], &[])).unwrap();
     let replay = serde_json::to_string(&json::replay(&replayed, None)).unwrap();
     for text in [
         report,

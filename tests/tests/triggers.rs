@@ -117,7 +117,7 @@ fn at_a_time() {
     assert_eq!(diary.times("wrote b"), [1_150]);
     let fired = world.faults_fired();
     assert_eq!((fired.len(), fired[0].at_ns, fired[0].plan_index), (1, 150_000_000, 0));
-    assert_eq!(fired[0].fault.to_string(), "freeze writer for 1000000 us");
+    assert_eq!(fired[0].fault.to_string(), "freeze writer for 1 s");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::check::action::Action;
 use crate::check::expand::Successors;
 use crate::check::lens::Lens;
+use crate::check::mail::{Happening, Mail, Post};
 use crate::check::space::Space;
 use crate::event::Event;
 use crate::invariant::Violation;
@@ -20,6 +21,9 @@ pub struct Moment {
     pub action: String,
     /// The facts that it makes true.
     pub events: Vec<Event>,
+    /// What it is, for whoever wants to make it happen elsewhere.
+    #[serde(skip)]
+    pub happening: Happening,
 }
 
 /// A run that breaks an invariant, and why it does.
@@ -29,6 +33,8 @@ pub struct Counterexample {
     pub steps: Vec<Moment>,
     /// Which invariant, and why.
     pub violation: Violation,
+    /// The messages that were still under way, or that could never matter again.
+    pub under_way: Vec<Post>,
 }
 
 impl fmt::Display for Counterexample {
@@ -54,9 +60,13 @@ pub(crate) fn follow(space: &Space, path: &[u64]) -> Counterexample {
     // are only compared by their representatives.
     let mut state = match lens.initial() {
         Ok(state) => state,
-        Err(violation) => return Counterexample { steps, violation: *violation },
+        Err(violation) => {
+            return Counterexample { steps, violation: *violation, under_way: Vec::new() };
+        }
     };
     lens.keeps_names(true);
+    let mut mail = Mail::default();
+    mail.send(space, &state[space.head()..], None);
     for next in &path[1..] {
         lens.expand_chosen(&state, &mut successors);
         let chosen: Vec<_> = successors
@@ -71,14 +81,15 @@ pub(crate) fn follow(space: &Space, path: &[u64]) -> Counterexample {
             })
             .expect("a path leads from state to state");
         for (action, reached) in stretch {
-            steps.push(moment(space, &mut lens, &state, action));
+            let step = moment(&mut lens, &mut mail, &state, action, steps.len());
+            steps.push(step);
             state = reached;
         }
         debug_assert_eq!(state, last);
     }
     lens.expand_chosen(&state, &mut successors);
-    let violation = break_invariant(space, &mut lens, &successors, &state, &mut steps);
-    Counterexample { steps, violation }
+    let violation = break_invariant(&mut lens, &mail, &successors, &state, &mut steps);
+    Counterexample { steps, violation, under_way: mail.under_way() }
 }
 
 /// Actions, each with the state after it.
@@ -100,17 +111,20 @@ fn stretch(lens: &mut Lens<'_>, action: Action, state: Vec<u32>) -> Option<(Stre
 /// Takes the step after this state that breaks an invariant. If there is none, then what
 /// is broken is that the state should settle.
 fn break_invariant(
-    space: &Space,
     lens: &mut Lens<'_>,
+    mail: &Mail,
     successors: &Successors,
     state: &[u32],
     steps: &mut Vec<Moment>,
 ) -> Violation {
+    let space = lens.space;
     let mut monitor = space.monitor_of(state).as_ref().clone();
     let mut ahead = Successors::default();
     for (action, successor) in successors.iter() {
         let before = steps.len();
-        steps.push(moment(space, lens, state, action));
+        let mut mail = mail.clone();
+        let step = moment(lens, &mut mail, state, action, before);
+        steps.push(step);
         let Some(successor) = successor else {
             let step = &steps[before];
             let observed = step.events.iter().try_for_each(|event| monitor.observe(event));
@@ -119,7 +133,8 @@ fn break_invariant(
         let mut current = successor.to_vec();
         while space.reductions.partial_order && lens.step_at_once(&current, &mut ahead) {
             let (action, next) = ahead.iter().next().expect("there is one step");
-            steps.push(moment(space, lens, &current, action));
+            let step = moment(lens, &mut mail, &current, action, steps.len());
+            steps.push(step);
             let Some(next) = next else {
                 let mut monitor = space.monitor_of(&current).as_ref().clone();
                 let events = &steps.last().expect("it was just added").events;
@@ -133,10 +148,24 @@ fn break_invariant(
     *monitor.finish().expect_err("a settled state is not wedged")
 }
 
-fn moment(space: &Space, lens: &mut Lens<'_>, state: &[u32], action: Action) -> Moment {
+/// The step that an action is in a state, the `index`-th of a run.
+fn moment(
+    lens: &mut Lens<'_>,
+    mail: &mut Mail,
+    state: &[u32],
+    action: Action,
+    index: usize,
+) -> Moment {
+    let space = lens.space;
+    let happening = mail.happening(space, action);
+    let outcome = lens.outcome_of(state, action);
+    if let Some(outcome) = outcome {
+        mail.send(space, lens.sends(outcome), Some(index));
+    }
     Moment {
         actor: action.actor(space).map_or("clock", |actor| actor.name()).to_owned(),
         action: action.describe(space),
-        events: space.events(lens.events_of(state, action)).to_vec(),
+        events: outcome.map_or_else(Vec::new, |outcome| space.events(outcome.events).to_vec()),
+        happening,
     }
 }

@@ -109,7 +109,7 @@ impl<'a> Lens<'a> {
     }
 
     /// The events of an action that is possible in a state.
-    pub(crate) fn events_of(&mut self, state: &[u32], action: Action) -> u32 {
+    pub(crate) fn outcome_of(&mut self, state: &[u32], action: Action) -> Option<Outcome> {
         let space = self.space;
         let tick = space.purse_of(state).tick;
         let (slot, input) = match action {
@@ -119,9 +119,9 @@ impl<'a> Lens<'a> {
             Action::Signal(slot, signal) => (usize::from(slot), InputNumber::Signal(signal)),
             Action::Crash(slot) => (usize::from(slot), InputNumber::Start),
             Action::Restore => (space.authority, InputNumber::Restore(state[space.slots() + 2])),
-            Action::Lose(_) | Action::Tick | Action::BackUp => return NONE,
+            Action::Lose(_) | Action::Tick | Action::BackUp => return None,
         };
-        self.step(slot, state[slot], tick, input).events
+        Some(self.step(slot, state[slot], tick, input))
     }
 
     /// Roughly what this thread remembers, in bytes.

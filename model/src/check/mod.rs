@@ -27,6 +27,7 @@ mod expand;
 mod facts;
 mod intern;
 mod lens;
+mod mail;
 mod reduction;
 mod search;
 mod settle;
@@ -41,6 +42,7 @@ use serde::Serialize;
 
 pub use bounds::{Bounds, Budget, Budgets, Consents, deep_portfolio, portfolio};
 pub use counterexample::{Counterexample, Moment};
+pub use mail::{Happening, Post};
 pub use search::Progress;
 pub use verdict::{BoundReport, Judgement, Verdict};
 

@@ -8,6 +8,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::describe::Microseconds;
+
 /// One thing that goes wrong with the disk of one host. Times are in simulated microseconds.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -109,6 +111,16 @@ impl DiskFault {
         }
     }
 
+    pub(crate) fn host_mut(&mut self) -> &mut String {
+        match self {
+            Self::Tear { host, .. }
+            | Self::Fail { host, .. }
+            | Self::Slow { host, .. }
+            | Self::Fill { host, .. }
+            | Self::Restore { host, .. } => host,
+        }
+    }
+
     /// How long it lasts.
     pub fn lasts_us(&self) -> u64 {
         match *self {
@@ -127,21 +139,37 @@ impl fmt::Display for DiskFault {
             Self::Tear { host, kept_bytes, restart_after_us } => write!(
                 f,
                 "crash {host} within a write of which {kept_bytes} bytes survive, \
-                 restart after {restart_after_us} us"
+                 restart after {restart_after_us}",
+                restart_after_us = Microseconds(*restart_after_us)
             ),
             Self::Fail { host, for_us } => {
-                write!(f, "writes and syncs of {host} fail for {for_us} us")
+                write!(
+                    f,
+                    "writes and syncs of {host} fail for {for_us}",
+                    for_us = Microseconds(*for_us)
+                )
             }
             Self::Slow { host, by_us, for_us } => {
-                write!(f, "each write and sync of {host} takes {by_us} us longer for {for_us} us")
+                write!(
+                    f,
+                    "each write and sync of {host} takes {by_us} longer for {for_us}",
+                    by_us = Microseconds(*by_us),
+                    for_us = Microseconds(*for_us)
+                )
             }
             Self::Fill { host, free_bytes, for_us } => {
-                write!(f, "{free_bytes} bytes are left on the disk of {host} for {for_us} us")
+                write!(
+                    f,
+                    "{free_bytes} bytes are left on the disk of {host} for {for_us}",
+                    for_us = Microseconds(*for_us)
+                )
             }
             Self::Restore { host, age_us, restart_after_us } => write!(
                 f,
-                "restore {host} from a backup that is {age_us} us old, \
-                 restart after {restart_after_us} us"
+                "restore {host} from a backup that is {age_us} old, \
+                 restart after {restart_after_us}",
+                age_us = Microseconds(*age_us),
+                restart_after_us = Microseconds(*restart_after_us)
             ),
         }
     }

@@ -2,14 +2,21 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::{DiskFault, Fault};
 
 macro_rules! kinds {
     ($($kind:ident = $name:literal),* $(,)?; disk: $($disk:ident = $disk_name:literal),* $(,)?) => {
         /// A kind of fault: what it is, without whom it strikes and how hard.
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[derive(
+            Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize,
+        )]
         #[allow(missing_docs, reason = "each is described at the fault and in the catalogue")]
-        pub enum FaultKind { $($kind,)* $($disk),* }
+        pub enum FaultKind {
+            $(#[serde(rename = $name)] $kind,)*
+            $(#[serde(rename = $disk_name)] $disk),*
+        }
 
         impl FaultKind {
             /// Every kind.

@@ -8,10 +8,12 @@ pub mod catalogue;
 mod describe;
 mod disk;
 mod kind;
+pub(crate) mod simpler;
 mod trigger;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use describe::Microseconds;
 pub use disk::DiskFault;
 pub use kind::FaultKind;
 pub use trigger::Trigger;
@@ -277,6 +279,33 @@ impl Fault {
             | Self::LoseMessage { from, to, .. }
             | Self::Redeliver { from, to, .. } => vec![from, to],
             Self::Disk(fault) => vec![fault.host()],
+        }
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn hosts_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            Self::Freeze { host, .. }
+            | Self::Crash { host, .. }
+            | Self::Stall { host, .. }
+            | Self::CrashLoop { host, .. }
+            | Self::ClockStep { host, .. }
+            | Self::ClockDrift { host, .. } => vec![host],
+            Self::Partition { a, b, .. } => a.iter_mut().chain(b).collect(),
+            Self::PartitionGroups { groups, .. } => groups.iter_mut().flatten().collect(),
+            Self::Reset { a, b } => vec![a, b],
+            Self::PartitionOneWay { from, to, .. }
+            | Self::LoseRequest { from, to }
+            | Self::LoseResponse { from, to }
+            | Self::Delay { from, to, .. }
+            | Self::Late { from, to, .. }
+            | Self::SlowLink { from, to, .. }
+            | Self::LoseDatagrams { from, to, .. }
+            | Self::DuplicateDatagrams { from, to, .. }
+            | Self::ReorderDatagrams { from, to, .. }
+            | Self::LoseMessage { from, to, .. }
+            | Self::Redeliver { from, to, .. } => vec![from, to],
+            Self::Disk(fault) => vec![fault.host_mut()],
         }
     }
 }

@@ -8,6 +8,8 @@ use std::fmt;
 use holdover_model::event::EventKind;
 use serde::{Deserialize, Serialize};
 
+use super::describe::Microseconds;
+
 /// The moment at which a planned fault strikes. Counts start at 1.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -70,7 +72,7 @@ impl Trigger {
 impl fmt::Display for Trigger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::At { at_us } => write!(f, "at {at_us} us"),
+            Self::At { at_us } => write!(f, "at {at_us}", at_us = Microseconds(*at_us)),
             Self::Point { host, name, nth } => write!(f, "at point {name} of {host}, time {nth}"),
             Self::BeforePacket { from, to, nth } => {
                 write!(f, "before data packet {nth} {from} -> {to}")

@@ -4,12 +4,15 @@
 //! seed from which it was generated, can be read, shrunk and edited by hand, and replays
 //! after the generator has changed.
 
+mod class;
+mod describe;
 mod generate;
 mod saved;
 
 use holdover_model::design::Design;
 use serde::{Deserialize, Serialize};
 
+pub use class::Class;
 pub use generate::Profile;
 pub use saved::{Expected, SavedPlan};
 

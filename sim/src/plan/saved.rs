@@ -1,5 +1,6 @@
-//! Plans on disk: TOML that a person can read and edit.
+//! Plans on disk: TOML that a person can read and edit. A comment at its head says what it shows.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -7,7 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::plan::{Plan, PlanError};
+use crate::fault::FaultKind;
+use crate::plan::{Class, Plan, PlanError};
 
 /// The edition of the format that this version writes and reads.
 const FORMAT: u32 = 1;
@@ -28,8 +30,14 @@ pub struct SavedPlan {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
-    /// The class of the finding.
+    /// What was found: an invariant's name, or what else it was.
     pub finding: String,
+    /// Under which kinds of faults.
+    #[serde(default)]
+    pub fault_kinds: BTreeSet<FaultKind>,
+    /// On which roles.
+    #[serde(default)]
+    pub roles: BTreeSet<String>,
     /// What had happened, in one sentence.
     pub explanation: String,
     /// The version that ran it.
@@ -45,8 +53,11 @@ pub struct Expected {
 impl SavedPlan {
     /// Puts a plan together with what it showed.
     pub fn new(plan: Plan, finding: &str, explanation: String, digest: [u8; 32]) -> Self {
+        let Class { finding, faults: fault_kinds, roles } = Class::new(finding, &plan);
         let expected = Expected {
-            finding: finding.into(),
+            finding,
+            fault_kinds,
+            roles,
             explanation,
             version: env!("CARGO_PKG_VERSION").into(),
             plan_sha256: Some(plan_hash(&plan)),
@@ -57,7 +68,23 @@ impl SavedPlan {
 
     /// The file's text.
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a plan is plain data")
+        self.head() + &toml::to_string(self).expect("a plan is plain data")
+    }
+
+    /// What a reader of the file wants to know first, as a comment.
+    fn head(&self) -> String {
+        let Self { plan, expected, .. } = self;
+        let said = format!(
+            "{} under the design {}\n{}\n\n{plan}",
+            expected.class(),
+            plan.design.name,
+            expected.explanation,
+        );
+        // A comment may have no control characters in it; a panic's message may.
+        let line = |line: &str| {
+            format!("# {}", line.replace(char::is_control, " ")).trim_end().to_owned() + "\n"
+        };
+        said.lines().map(line).chain(["\n".into()]).collect()
     }
 
     /// Reads a file's text. `file` is only used in errors.
@@ -101,6 +128,16 @@ impl SavedPlan {
         }
     }
 
+    /// Writes over a file that was saved before.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written.
+    pub fn save_again(&self, path: &Path) -> Result<(), PlanError> {
+        fs::write(path, self.to_toml())
+            .map_err(|error| PlanError::File { file: path.display().to_string(), error })
+    }
+
     /// Writes a new file into a folder, which is made if it is not there. An existing file
     /// is never overwritten; one with the same content is taken as it is.
     ///
@@ -131,6 +168,17 @@ impl SavedPlan {
                 Err(error) => return Err(failed(&path, error)),
             }
             number += 1;
+        }
+    }
+}
+
+impl Expected {
+    /// The class of what it showed.
+    pub fn class(&self) -> Class {
+        Class {
+            finding: self.finding.clone(),
+            faults: self.fault_kinds.clone(),
+            roles: self.roles.clone(),
         }
     }
 }

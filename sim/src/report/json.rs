@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::plan::Plan;
 use crate::stack::Finding;
-use crate::sweep::{Divergence, Outcome, Shown};
+use crate::sweep::{Divergence, Example, Outcome, Replayed, Shown};
 
 /// What `holdover sweep --json` prints.
 #[derive(Clone, Debug, Serialize)]
@@ -29,6 +29,8 @@ pub struct SweepReport {
     /// The failure rate that zero failures exclude with 95 % confidence; `None` if there
     /// were failures.
     pub failure_rate_below: Option<f64>,
+    /// The saved plans of a design of this name, which were run first.
+    pub corpus: Vec<ReplayedReport>,
     /// The seeds that failed, in order.
     pub failures: Vec<FailureReport>,
     /// The seeds whose two runs were not the same, if that was checked.
@@ -39,6 +41,42 @@ pub struct SweepReport {
     pub unreached: Vec<String>,
     /// SHA-256 over the runs' digests in the order of their seeds.
     pub digest: String,
+}
+
+/// One saved plan that was run again.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReplayedReport {
+    /// Its file.
+    pub file: PathBuf,
+    /// The design.
+    pub design: String,
+    /// What it showed when it was saved.
+    pub expected: String,
+    /// What it shows now; `none` if all held.
+    pub found: &'static str,
+    /// The version that saved it.
+    pub version: String,
+    /// Whether the run is, to the last packet, the one that was saved.
+    pub same_digest: bool,
+    /// Whether what it shows is what it showed.
+    pub same_verdict: bool,
+    /// How the run differs from one more run of the same plan, which it should not.
+    pub divergence: Option<DivergenceReport>,
+}
+
+/// Saved plans that were run again.
+pub fn corpus(replayed: &[Replayed]) -> Vec<ReplayedReport> {
+    let report = |Replayed { file, shown }: &Replayed| ReplayedReport {
+        file: file.clone(),
+        design: shown.saved.plan.design.name.clone(),
+        expected: shown.saved.expected.finding.clone(),
+        found: shown.found(),
+        version: shown.saved.expected.version.clone(),
+        same_digest: shown.has_same_digest(),
+        same_verdict: shown.has_same_verdict(),
+        divergence: shown.divergence.as_ref().map(DivergenceReport::new),
+    };
+    replayed.iter().map(report).collect()
 }
 
 /// One seed that failed.
@@ -54,8 +92,44 @@ pub struct FailureReport {
     pub seed: u64,
     /// The digest of the run.
     pub digest: String,
-    /// Where the plan was saved: for the first seed of each class.
+    /// The class of which this is the example, for the first seed of each class.
+    pub class: Option<ClassReport>,
+    /// Where the example's plan was saved.
     pub saved: Option<PathBuf>,
+}
+
+/// A class of failures, and what its example needs.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassReport {
+    /// The kinds of faults that are needed, if it was shrunk.
+    pub fault_kinds: Vec<&'static str>,
+    /// The roles that they strike.
+    pub roles: Vec<String>,
+    /// How many failures are of this class.
+    pub count: usize,
+    /// How many faults the saved plan has.
+    pub faults: usize,
+    /// How many tasks it has.
+    pub tasks: usize,
+    /// How many runs it took to shrink it; `None` if it is saved as it failed.
+    pub shrink_runs: Option<u64>,
+    /// How long that took, in real time.
+    pub shrink_seconds: Option<f64>,
+}
+
+impl ClassReport {
+    fn new(example: &Example) -> Self {
+        let plan = &example.shown.saved.plan;
+        Self {
+            fault_kinds: example.class.faults.iter().map(|kind| kind.name()).collect(),
+            roles: example.class.roles.iter().cloned().collect(),
+            count: example.count,
+            faults: plan.faults.len(),
+            tasks: plan.tasks.len(),
+            shrink_runs: example.shrunk.as_ref().map(|shrunk| shrunk.runs),
+            shrink_seconds: example.shrunk.as_ref().map(|shrunk| shrunk.wall.as_secs_f64()),
+        }
+    }
 }
 
 /// A run that is not repeatable.
@@ -84,21 +158,27 @@ impl DivergenceReport {
     }
 }
 
-/// A sweep's report; `saved` says which seeds were saved where.
-pub fn sweep(outcome: &Outcome, saved: &[(u64, PathBuf)]) -> SweepReport {
+/// A sweep's report, with what its corpus showed and with `examples` of its failures, and where
+/// each was saved.
+pub fn sweep(
+    outcome: &Outcome,
+    replayed: &[Replayed],
+    examples: &[(Example, PathBuf)],
+) -> SweepReport {
     let failures = outcome
         .failures
         .iter()
-        .map(|failure| FailureReport {
-            invariant: failure.finding.class(),
-            explanation: failure.finding.explanation(),
-            host: failure.finding.host().map(str::to_owned),
-            seed: failure.seed.0,
-            digest: hex::encode(failure.digest),
-            saved: saved
-                .iter()
-                .find(|(seed, _)| *seed == failure.seed.0)
-                .map(|(_, path)| path.clone()),
+        .map(|failure| {
+            let example = examples.iter().find(|(example, _)| example.seed == failure.seed);
+            FailureReport {
+                invariant: failure.finding.class(),
+                explanation: failure.finding.explanation(),
+                host: failure.finding.host().map(str::to_owned),
+                seed: failure.seed.0,
+                digest: hex::encode(failure.digest),
+                class: example.map(|(example, _)| ClassReport::new(example)),
+                saved: example.map(|(_, path)| path.clone()),
+            }
         })
         .collect();
     SweepReport {
@@ -110,6 +190,7 @@ pub fn sweep(outcome: &Outcome, saved: &[(u64, PathBuf)]) -> SweepReport {
         events: outcome.events,
         runs_per_second: outcome.runs_per_second(),
         failure_rate_below: outcome.failure_rate_below().map(|rate| rate.min(1.0)),
+        corpus: corpus(replayed),
         failures,
         divergences: outcome.divergences.iter().map(DivergenceReport::new).collect(),
         situations: outcome.tally.iter().map(|one| (one.name.clone(), one.runs)).collect(),

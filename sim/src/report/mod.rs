@@ -1,6 +1,9 @@
 //! What people and programs are told: on a terminal, as JSON, as a timeline.
 
 pub mod check;
+mod in_world;
 pub mod json;
 pub mod terminal;
 pub mod timeline;
+
+pub use in_world::{InWorld, InWorldReport};

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use holdover_model::invariant::InvariantId;
 
-use crate::plan::{Plan, Revocation};
+use crate::plan::Plan;
 use crate::report::timeline;
-use crate::sweep::{Divergence, Outcome, Shown, Sweep};
+use crate::shrink::Shrunk;
+use crate::sweep::{Divergence, Example, Outcome, Replayed, Shown, Standing, Sweep};
 
 /// What is about to run, with every knob: enough to run it again if the process dies.
 pub fn headline(sweep: &Sweep) -> String {
@@ -24,41 +25,37 @@ pub fn headline(sweep: &Sweep) -> String {
 
 /// A plan in a few lines.
 pub fn plan(plan: &Plan) -> String {
-    let mut text = format!(
-        "  network: {} to {} us; everything heals at {:.3} ms\n",
-        plan.link.latency_us_min,
-        plan.link.latency_us_max,
-        milliseconds(plan.heal_at_us),
+    plan.to_string().lines().map(|line| format!("  {line}\n")).collect()
+}
+
+/// One class of failures: how many there are, and its example as [`failure`] tells it.
+pub fn example(example: &Example, outcome: &Outcome, saved_at: Option<&Path>) -> String {
+    let Example { class, count, shrunk, before: (faults, tasks), shown, .. } = example;
+    let Some(Shrunk { plan, runs, wall, is_finished, .. }) = shrunk else {
+        return failure(shown, saved_at);
+    };
+    let same = outcome.failures.iter().filter(|failure| failure.finding.class() == class.finding);
+    let remark = format!(
+        "class: {class}; {count} of {} such failures\n\
+         shrunk: {faults} faults and {tasks} tasks to {} and {}, in {runs} runs, {:.1} s{}\n",
+        same.count(),
+        plan.faults.len(),
+        plan.tasks.len(),
+        wall.as_secs_f64(),
+        if *is_finished { "" } else { "; more time may shrink it more" },
     );
-    for task in &plan.tasks {
-        let effect = task.effect.target().resource_id();
-        let misuse = task.misuse.map(|misuse| format!(", {misuse}")).unwrap_or_default();
-        let _ = writeln!(
-            text,
-            "  task:  {:>10.3} ms  {} wants to change {effect}{misuse}",
-            milliseconds(task.begin_at_us),
-            task.agent,
-        );
-    }
-    for Revocation { at_us, effect } in &plan.revocations {
-        let resource = effect.target().resource_id();
-        let at_ms = milliseconds(*at_us);
-        let _ = writeln!(text, "  revoked: {at_ms:>8.3} ms  the lease on {resource}");
-    }
-    for fault in &plan.faults {
-        let _ = writeln!(text, "  fault: {}: {}", fault.trigger, fault.fault);
-    }
-    if plan.faults.is_empty() {
-        text.push_str("  no faults\n");
-    }
-    text
+    tell(shown, &remark, saved_at)
 }
 
 /// A failure in full: what broke, the plan, the timeline, and how to see it again.
 pub fn failure(shown: &Shown, saved_at: Option<&Path>) -> String {
+    tell(shown, "", saved_at)
+}
+
+fn tell(shown: &Shown, remark: &str, saved_at: Option<&Path>) -> String {
     let saved = &shown.saved;
     let mut text = format!(
-        "FAILED {} in seed {}: {}\n\nplan\n{}\ntimeline\n{}\ndigest {}\n",
+        "FAILED {} in seed {}: {}\n{remark}\nplan\n{}\ntimeline\n{}\ndigest {}\n",
         saved.expected.finding,
         saved.plan.seed,
         saved.expected.explanation,
@@ -178,15 +175,6 @@ fn verdict(outcome: &Outcome) -> String {
     text + &effort
 }
 
-#[allow(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-fn count(number: u64) -> f64 {
-    number as f64
-}
-
-fn milliseconds(us: u64) -> f64 {
-    count(us) / 1e3
-}
-
 /// What a replay showed, beside what was saved; a seed has no file and nothing to compare.
 pub fn replay(shown: &Shown, file: Option<&Path>) -> String {
     let Shown { saved, run, divergence } = shown;
@@ -210,5 +198,46 @@ pub fn replay(shown: &Shown, file: Option<&Path>) -> String {
         let _ = write!(text, " (digest {}, finding {})", expected.digest, expected.finding);
     }
     text.push('\n');
+    text
+}
+
+/// What became of saved plans: a line each, and how many were refound.
+pub fn corpus(replayed: &[Replayed]) -> String {
+    let name = |replayed: &Replayed| replayed.file.display().to_string();
+    let width = |text: &dyn Fn(&Replayed) -> String, heading: &str| {
+        replayed.iter().map(|one| text(one).len()).fold(heading.len(), usize::max)
+    };
+    let expected = |replayed: &Replayed| replayed.shown.saved.expected.finding.clone();
+    let found = |replayed: &Replayed| replayed.shown.found().to_owned();
+    let widths = [width(&name, "plan"), width(&expected, "expected"), width(&found, "found")];
+    let [plan, expect, find] = widths;
+    let mut text = format!(
+        "{:plan$}  {:expect$}  {:find$}  {:7}  run\n",
+        "plan", "expected", "found", "version"
+    );
+    for one in replayed {
+        let _ = writeln!(
+            text,
+            "{:plan$}  {:expect$}  {:find$}  {:7}  {}",
+            name(one),
+            expected(one),
+            found(one),
+            one.shown.saved.expected.version,
+            one.standing().as_str(),
+        );
+    }
+    let count = |standing| replayed.iter().filter(|one| one.standing() == standing).count();
+    let refound = replayed.iter().filter(|one| one.standing().is_refound()).count();
+    let _ = write!(text, "{refound} of {} plans show what they showed", replayed.len());
+    match count(Standing::StaleDigest) {
+        0 => {}
+        stale => {
+            let _ = write!(
+                text,
+                "; {stale} of them in another run: the code has moved since they were saved, and \
+                 `holdover replay --all --update` writes what they show now"
+            );
+        }
+    }
     text
 }

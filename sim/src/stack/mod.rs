@@ -57,6 +57,18 @@ pub const AGENTS: [&str; 2] = ["agent-1", "agent-2"];
 /// The names of the hosts of which there is one.
 pub const SERVICES: [&str; 4] = ["authority", "ledger", "destination", "supervisor"];
 
+/// The role that runs on a host: the hosts of workers and agents are numbered, any other host
+/// is called what it is.
+pub fn role_of(host: &str) -> &str {
+    if WORKERS.contains(&host) {
+        "worker"
+    } else if AGENTS.contains(&host) {
+        "agent"
+    } else {
+        host
+    }
+}
+
 /// The reference system uses the registered timers only, so idle time costs nothing.
 const OPTIONS: HostOptions = HostOptions { plain_timers: false };
 

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use holdover_model::design::fence::FenceSettings;
 use holdover_model::role::co_located::CoLocated;
 use holdover_model::role::{Actor, Message};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -26,14 +27,16 @@ const PORT: u16 = 7000;
 const DIAL_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Whether `from` opens the connection between the two.
-fn opens(from: &Actor, to: &Actor) -> bool {
-    matches!(
-        (from, to),
+fn opens(from: &Actor, to: &Actor, fence: FenceSettings) -> bool {
+    match (from, to) {
         (Actor::Agent(_), Actor::Worker(_) | Actor::Destination)
-            | (Actor::Worker(_), Actor::Authority | Actor::Ledger | Actor::Destination)
-            | (Actor::Supervisor, Actor::Authority)
-            | (Actor::Authority, Actor::Destination)
-    )
+        | (Actor::Worker(_), Actor::Authority | Actor::Ledger | Actor::Destination)
+        | (Actor::Supervisor, Actor::Authority) => true,
+        // Where the authority says nothing of its own accord, the destination asks.
+        (Actor::Authority, Actor::Destination) => !fence.is_consulted(),
+        (Actor::Destination, Actor::Authority) => fence.is_consulted(),
+        _ => false,
+    }
 }
 
 /// The sending end of a connection, and which connection it is.
@@ -44,8 +47,9 @@ struct Line {
 
 struct Shared {
     me: Actor,
-    /// Whether authority and destination are one host, which is the authority's.
-    is_co_located: bool,
+    /// Says whether authority and destination are one host, which is the authority's, and else
+    /// which of them asks the other.
+    fence: FenceSettings,
     lines: RefCell<BTreeMap<Actor, Line>>,
     lines_opened: RefCell<u64>,
     inbox: UnboundedSender<(Actor, Message)>,
@@ -59,12 +63,12 @@ impl Peers {
     /// Listens for peers, and hands everything that arrives to the receiver.
     pub(super) async fn listen(
         me: Actor,
-        is_co_located: bool,
+        fence: FenceSettings,
     ) -> (Self, UnboundedReceiver<(Actor, Message)>) {
         let (inbox, arrivals) = unbounded_channel();
         let peers = Self(Rc::new(Shared {
             me,
-            is_co_located,
+            fence,
             lines: RefCell::default(),
             lines_opened: RefCell::default(),
             inbox,
@@ -82,9 +86,9 @@ impl Peers {
 
     /// Sends a message, or drops it if the peer would have to open the connection.
     pub(super) fn send(&self, to: &Actor, message: Message) {
-        let opens = opens(&self.0.me, to);
+        let opens = opens(&self.0.me, to, self.0.fence);
         let to = match to {
-            Actor::Destination if self.0.is_co_located => &Actor::Authority,
+            Actor::Destination if self.0.fence.is_co_located() => &Actor::Authority,
             to => to,
         };
         let message = match self.0.lines.borrow().get(to) {
@@ -106,7 +110,7 @@ impl Peers {
     /// Who says a message: this host's role, or one of the two that live here.
     fn speaker(&self, message: &Message) -> Actor {
         match &self.0.me {
-            Actor::Authority if self.0.is_co_located => CoLocated::speaker(message),
+            Actor::Authority if self.0.fence.is_co_located() => CoLocated::speaker(message),
             me => me.clone(),
         }
     }

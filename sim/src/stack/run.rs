@@ -125,6 +125,8 @@ pub struct Run {
     pub faults_fired: Vec<FiredFault>,
     /// How long it took in simulated time.
     pub simulated: Duration,
+    /// How many [steps](World::steps) it took.
+    pub steps: u64,
     /// Every moment, if the world was asked to [record](World::record_trace) them.
     pub trace: Vec<Moment>,
 }
@@ -138,6 +140,7 @@ impl Run {
             records: Vec::new(),
             faults_fired: Vec::new(),
             simulated: Duration::ZERO,
+            steps: 0,
             trace: Vec::new(),
         }
     }
@@ -248,6 +251,7 @@ pub fn run_with(plan: &Plan, prepare: impl FnOnce(&mut World)) -> Result<Run, Pl
         records: world.records().to_vec(),
         faults_fired: world.faults_fired(),
         simulated: world.now(),
+        steps: world.steps(),
         trace: world.trace(),
     })
 }

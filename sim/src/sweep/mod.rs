@@ -14,7 +14,9 @@
 //! ```
 
 mod collector;
+mod corpus;
 mod divergence;
+mod example;
 mod outcome;
 mod seeds;
 mod shown;
@@ -23,6 +25,7 @@ mod watchdog;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -30,20 +33,26 @@ use std::time::{Duration, Instant};
 
 use holdover_model::design::Design;
 
+pub use corpus::{Corpus, Replayed, Standing};
 pub use divergence::{Difference, Divergence};
+pub use example::Example;
 pub use outcome::{Failure, Outcome};
 pub use seeds::{SeedsError, parse_seeds};
 pub use shown::{Shown, replay, replay_with};
 pub use tally::{Reached, Tally};
 
-use crate::plan::{Plan, Profile};
+use crate::plan::{Plan, PlanError, Profile};
 use crate::random::Seed;
 use crate::report;
+use crate::shrink::Effort;
 use crate::situation::{self, Lookout, Situation};
 use crate::stack::{self, Run};
 use crate::world::World;
 use collector::{Collector, Summary};
 use watchdog::{Busy, Watchdog};
+
+/// How much a failing test spends on making its failure small.
+const SHRINKS_WITH: Effort = Effort { runs_max: 2_000, within: Duration::from_secs(10) };
 
 /// A sweep that is to be done.
 #[derive(Clone, Debug)]
@@ -66,6 +75,8 @@ pub struct Sweep {
     pub situations: Vec<Situation>,
     /// The names of those that have to be reached.
     pub required: BTreeSet<String>,
+    /// Where plans are that failed once, if any.
+    pub corpus: Option<PathBuf>,
 }
 
 /// Adds hosts to the world of a plan.
@@ -94,6 +105,7 @@ impl Sweep {
             hosts: |_, _| (),
             situations: situation::catalogue(),
             required: BTreeSet::new(),
+            corpus: None,
         }
     }
 
@@ -147,6 +159,23 @@ impl Sweep {
     pub fn require_all(self) -> Self {
         let names: Vec<_> = self.situations.iter().map(|one| one.name().to_owned()).collect();
         self.require(names)
+    }
+
+    /// The same, but what failed once is tried first: the plans that were saved in a folder
+    /// under a design of the same name.
+    #[must_use]
+    pub fn corpus(self, folder: impl Into<PathBuf>) -> Self {
+        Self { corpus: Some(folder.into()), ..self }
+    }
+
+    /// Runs the plans of its corpus, with its design as it is now.
+    ///
+    /// # Errors
+    ///
+    /// When a file there cannot be read, is not a saved plan, or names a host that does not exist.
+    pub fn replay_corpus(&self) -> Result<Vec<Replayed>, PlanError> {
+        let Some(folder) = &self.corpus else { return Ok(Vec::new()) };
+        Corpus::load(folder)?.under(&self.design).replay_with(self.hosts, self.hang_after)
     }
 
     /// The plan of one of its seeds.
@@ -213,15 +242,15 @@ impl Sweep {
         collector.finish(self, began.elapsed())
     }
 
-    /// Runs all seeds and panics with a report if one fails.
+    /// Runs its corpus and all seeds and panics with a report if a run fails.
     ///
     /// `HOLDOVER_SEEDS` (`N` or `A..B`) runs others instead, `HOLDOVER_SEED` a single one. Fewer
     /// seeds than asked for here do not have to reach what is required.
     ///
     /// # Panics
     ///
-    /// When a seed fails or diverges, when a required situation is not reached, or when one of
-    /// the two variables cannot be read.
+    /// When a run fails or diverges, when a required situation is not reached, when one of the
+    /// two variables cannot be read, or a plan of the corpus cannot.
     pub fn assert_holds(self) {
         let seeds_asked_for = self.seeds.end - self.seeds.start;
         let sweep = match seeds::from_environment() {
@@ -233,15 +262,18 @@ impl Sweep {
             Err(error) => panic!("{error}"),
         };
         println!("{}", report::terminal::headline(&sweep));
+        let replayed = sweep.replay_corpus().unwrap_or_else(|error| panic!("{error}"));
+        if let Some(failed) = replayed.iter().find(|replayed| replayed.has_failed()) {
+            panic!("{}", report::terminal::replay(&failed.shown, Some(&failed.file)));
+        }
         let outcome = sweep.run();
         if let Some(divergence) = outcome.divergences.first() {
             panic!("{divergence}\n{}", report::terminal::summary(&outcome));
         }
-        if let Some(failure) = outcome.failures.first() {
-            let shown = outcome.show(failure);
+        if let Some(example) = outcome.examples(Some(SHRINKS_WITH), &mut |_| ()).first() {
             panic!(
                 "{}\n{}",
-                report::terminal::failure(&shown, None),
+                report::terminal::example(example, &outcome, None),
                 report::terminal::summary(&outcome)
             );
         }

@@ -7,6 +7,9 @@ use crate::plan::{Plan, PlanError, SavedPlan};
 use crate::random::Seed;
 use crate::stack::{Finding, Run};
 
+/// What is saved of a run in which nothing was found.
+const NOTHING: &str = "none";
+
 /// A run, with everything that a report shows of it.
 #[derive(Clone, Debug)]
 pub struct Shown {
@@ -21,10 +24,18 @@ pub struct Shown {
 impl Shown {
     /// Runs one seed of a sweep, twice.
     pub fn of_seed(sweep: &Sweep, seed: Seed) -> Self {
-        let plan = sweep.plan(seed);
-        let (run, divergence) = run_twice(&plan, sweep.hosts, sweep.hang_after)
-            .expect("generated plans name only hosts that exist");
-        Self { saved: saved(plan, &run), run, divergence }
+        Self::of_plan(sweep, &sweep.plan(seed))
+    }
+
+    /// Runs a plan with the hosts of a sweep, twice.
+    ///
+    /// # Panics
+    ///
+    /// When it names a host that is not there.
+    pub fn of_plan(sweep: &Sweep, plan: &Plan) -> Self {
+        let (run, divergence) = run_twice(plan, sweep.hosts, sweep.hang_after)
+            .expect("a plan for these hosts names no others");
+        Self { saved: saved(plan.clone(), &run), run, divergence }
     }
 
     pub(super) fn of_failure(sweep: &Sweep, failure: &Failure) -> Self {
@@ -52,15 +63,19 @@ impl Shown {
 
     /// Whether the run showed what was saved.
     pub fn has_same_verdict(&self) -> bool {
-        let finding = self.run.finding.as_ref();
-        finding.is_some_and(|finding| finding.class() == self.saved.expected.finding)
+        self.found() == self.saved.expected.finding
+    }
+
+    /// What the run showed: an invariant's name, what else it was, or `none`.
+    pub fn found(&self) -> &'static str {
+        self.run.finding.as_ref().map_or(NOTHING, Finding::class)
     }
 }
 
 fn saved(plan: Plan, run: &Run) -> SavedPlan {
     let (class, explanation) = match &run.finding {
         Some(finding) => (finding.class(), finding.explanation()),
-        None => ("none", String::new()),
+        None => (NOTHING, String::new()),
     };
     SavedPlan::new(plan, class, explanation, run.digest)
 }

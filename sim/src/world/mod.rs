@@ -330,6 +330,11 @@ impl World {
         self.core.borrow().steps
     }
 
+    /// Lets the run take fewer steps than its configuration says.
+    pub fn limit_steps(&mut self, steps_max: u64) {
+        self.config.steps_max = self.config.steps_max.min(steps_max);
+    }
+
     /// How many packets were sent on their way so far.
     pub fn packets(&self) -> u64 {
         self.core.borrow().packets

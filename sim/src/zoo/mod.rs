@@ -10,6 +10,7 @@ use holdover_model::design::{Design, NAMED};
 use holdover_model::invariant::InvariantId;
 use serde::Serialize;
 
+pub use crate::directed::{NotInTheWorld, why_not_in_the_world};
 pub use bounds::bounds;
 
 /// What was found about one design, beside what it expects.

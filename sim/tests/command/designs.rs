@@ -201,3 +201,31 @@ fn settings_are_listed_and_explained_and_designs_printed() {
     fs::write(folder.path().join("printed.toml"), &printed).unwrap();
     assert_eq!(printed, text(&run(&["design", "printed.toml"]).stdout));
 }
+
+#[test]
+fn a_counterexample_is_replayed_in_the_world() {
+    let folder = folder();
+    let bounds = ONE_TAKEOVER;
+    let check = ["check", "highest-seen", "--replay-in-world", "--save", "kept"];
+    let output = holdover(folder.path(), &[&check[..], &bounds].concat());
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{out}");
+    for part in ["in the world: no-stale-effect, after", "fault: ", "BROKEN"] {
+        assert!(out.contains(part), "no {part:?} in {out}");
+    }
+    let command = out.lines().find_map(|line| line.strip_prefix("replay with: holdover ")).unwrap();
+    let replay = holdover(folder.path(), &command.split(' ').collect::<Vec<_>>());
+    assert!(text(&replay.stdout).contains("same digest, same verdict"));
+
+    let check = ["check", "highest-seen", "--replay-in-world", "--json"];
+    let report = json(&holdover(folder.path(), &[&check[..], &bounds].concat()));
+    assert_eq!(report["world"]["shown"], true);
+    assert!(report["world"]["tried"].as_u64().unwrap() >= 1);
+    assert!(report["world"]["plan"]["faults"].is_array());
+
+    let check = ["check", "invented-epoch", "--operations", "1", "--invented-epochs", "1"];
+    let output = holdover(folder.path(), &[&check[..], &["--replay-in-world"]].concat());
+    let out = text(&output.stdout);
+    assert!(out.contains("not shown in the world: the workers"), "{out}");
+    is_refused(folder.path(), &["check", "highest-seen", "--save", "kept"], &["--replay-in-world"]);
+}

@@ -113,12 +113,18 @@ fn json_has_what_it_promises() {
     let failure = &report["failures"][0];
     assert_eq!(failure["invariant"], "no-stale-effect");
     assert_eq!(failure["seed"], seed);
+    let class = &failure["class"];
+    assert!(class["count"].as_u64().unwrap() >= 1, "{class}");
+    assert!(class["tasks"].as_u64().unwrap() <= 2, "it was shrunk: {class}");
+    assert!(class["shrink_runs"].as_u64().unwrap() > 1, "{class}");
+    assert!(class["fault_kinds"].is_array() && class["roles"].is_array(), "{class}");
+    assert_eq!(report["corpus"].as_array().unwrap().len(), 0, "nothing was saved before");
     let saved = failure["saved"].as_str().unwrap();
 
     let replay = holdover(folder.path(), &["replay", saved, "--json"]);
     assert_eq!(replay.status.code(), Some(1));
     let replay = json(&replay);
-    assert_eq!(replay["digest"], failure["digest"]);
+    assert_eq!(replay["plan"]["tasks"].as_array().unwrap().len() as u64, class["tasks"]);
     assert_eq!(replay["same_digest"], true);
     assert_eq!(replay["same_verdict"], true);
     assert_eq!(replay["invariant"], "no-stale-effect");
@@ -223,8 +229,76 @@ fn a_reader_that_leaves_changes_no_verdict() {
 fn a_second_sweep_overwrites_nothing() {
     let folder = folder();
     let path = saved_plan(folder.path());
-    fs::write(&path, "precious").unwrap();
+    let precious = fs::read_to_string(&path).unwrap() + "# precious\n";
+    fs::write(&path, &precious).unwrap();
     let again = saved_plan(folder.path());
     assert_ne!(again, path);
-    assert_eq!(fs::read_to_string(path).unwrap(), "precious");
+    assert_eq!(fs::read_to_string(path).unwrap(), precious);
+}
+
+#[test]
+fn a_failure_is_saved_whole_if_that_is_wanted() {
+    let folder = folder();
+    let seeds = failing_seeds();
+    let arguments =
+        ["sweep", "--seeds", &seeds, "--design", "highest-seen", "--no-shrink", "--json"];
+    let report = json(&holdover(folder.path(), &arguments));
+    let failure = &report["failures"][0];
+    assert!(failure["class"]["shrink_runs"].is_null(), "{failure}");
+    let replay = holdover(folder.path(), &["replay", failure["saved"].as_str().unwrap(), "--json"]);
+    assert_eq!(json(&replay)["digest"], failure["digest"], "it is the seed's run");
+}
+
+#[test]
+fn what_failed_once_is_run_first() {
+    let folder = folder();
+    let saved = saved_plan(folder.path());
+    let sweep = ["sweep", "--seeds", "1", "--design", "highest-seen"];
+    let output = holdover(folder.path(), &sweep);
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "the corpus fails: {out}");
+    let name = saved.file_name().unwrap().to_str().unwrap();
+    assert!(out.contains(name) && out.contains("1 of 1 plans show what they showed"), "{out}");
+    let other = holdover(folder.path(), &["sweep", "--seeds", "1"]);
+    assert_eq!(other.status.code(), Some(0), "another design has no part in it");
+}
+
+#[test]
+fn a_corpus_replays_at_once() {
+    let folder = folder();
+    let here = folder.path();
+    is_refused(here, &["replay", "--all"], &["seeds", "no saved plans"]);
+    let saved = saved_plan(here);
+    let replay = |arguments: &[&str]| {
+        let output = holdover(here, &[&["replay", "--all"], arguments].concat());
+        (output.status.code(), text(&output.stdout))
+    };
+    let (code, out) = replay(&[]);
+    assert_eq!(code, Some(0), "what is expected to break breaks: {out}");
+    assert!(out.contains("1 of 1 plans show what they showed"), "{out}");
+
+    // The code has moved.
+    let whole = fs::read_to_string(&saved).unwrap();
+    let digest = whole.lines().find(|line| line.starts_with("digest = ")).unwrap();
+    let stale = whole.replace(digest, &format!("digest = \"{}\"", "0".repeat(64)));
+    fs::write(&saved, stale).unwrap();
+    let (code, out) = replay(&["seeds"]);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("stale digest") && out.contains("--update"), "{out}");
+    replay(&["--update"]);
+    assert_eq!(fs::read_to_string(&saved).unwrap(), whole);
+
+    // The bug is not what it was.
+    fs::write(&saved, whole.replace("\"no-stale-effect\"\nfault", "\"no-lost-update\"\nfault"))
+        .unwrap();
+    let (code, out) = replay(&["--json"]);
+    assert_eq!(code, Some(1), "{out}");
+    let report: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(report[0]["expected"], "no-lost-update");
+    assert_eq!(report[0]["found"], "no-stale-effect");
+    assert_eq!(report[0]["same_verdict"], false);
+
+    is_refused(here, &["replay", "--all", "--design", "highest-seen"], &["--design"]);
+    is_refused(here, &["replay", "--update", "1"], &["--all"]);
+    is_refused(here, &["replay"], &["FILE|SEED|DIR"]);
 }

@@ -34,7 +34,7 @@ fn faults_are_plain_data_and_say_what_they_do() {
     let error = serde_json::from_str::<PlannedFault>(&misspelt).unwrap_err();
     assert!(error.to_string().contains("unknown field `restart_us`"), "{error}");
     assert_eq!(planned.trigger.to_string(), "at point before-effect of w, time 2");
-    assert_eq!(planned.fault.to_string(), "crash w, restart after 3000 us");
+    assert_eq!(planned.fault.to_string(), "crash w, restart after 3 ms");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! `holdover check`: every interleaving within stated bounds.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgAction, ArgMatches, FromArgMatches, ValueEnum};
-use holdover::report;
+use holdover::directed;
+use holdover::report::{self, InWorld};
 use holdover_model::check::bounds::{deep_portfolio, portfolio};
 use holdover_model::check::system::SLOTS_MAX;
 use holdover_model::check::{
@@ -50,6 +52,13 @@ pub(crate) struct Arguments {
     /// After the portfolio, explore bounds in which many faults meet, also where that takes long.
     #[arg(long)]
     deep: bool,
+    /// Look for a plan that breaks the same invariant in the world, with faults at the moments that
+    /// the counterexample tells of.
+    #[arg(long)]
+    replay_in_world: bool,
+    /// Where that plan is saved.
+    #[arg(long, value_name = "DIR", requires = "replay_in_world")]
+    save: Option<PathBuf>,
     #[command(flatten)]
     bounds: BoundFlags,
     /// Print one JSON object instead of text.
@@ -217,12 +226,43 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
         },
     );
     watch.bar.finish_and_clear();
+    let in_world = match arguments.replay_in_world {
+        true => Some(replay(arguments, &design, &verdict)?),
+        false => None,
+    };
     if arguments.json {
-        crate::say(&serde_json::to_string_pretty(&verdict)?);
+        let mut object = serde_json::to_value(&verdict)?;
+        if let Some(in_world) = &in_world {
+            object["world"] = serde_json::to_value(in_world.data())?;
+        }
+        crate::say(&serde_json::to_string_pretty(&object)?);
     } else {
         crate::say(&report::check::verdict(&verdict));
+        if let Some(in_world) = &in_world {
+            crate::say(&in_world.to_string());
+        }
     }
     Ok(if verdict.verdict == Judgement::Safe { Verdict::Holds } else { Verdict::Found })
+}
+
+/// Looks for a plan that shows the counterexample in the world, and saves it where that is wanted.
+fn replay(
+    arguments: &Arguments,
+    design: &Design,
+    verdict: &holdover_model::check::Verdict,
+) -> Result<InWorld, Problem> {
+    let style = ProgressStyle::with_template("{spinner} {elapsed} {pos} plans tried in the world");
+    let bar = ProgressBar::new_spinner().with_style(style.expect("the template is a literal"));
+    if bar.is_hidden() {
+        eprintln!("trying at most {} plans in the world", directed::TRIES_MAX);
+    }
+    let found = directed::replay(design, verdict, &mut |tried| bar.set_position(tried));
+    bar.finish_and_clear();
+    let in_world = InWorld::new(design, found);
+    match &arguments.save {
+        Some(folder) => Ok(in_world.save(folder)?),
+        None => Ok(in_world),
+    }
 }
 
 fn reductions(without: &[Reduction]) -> Reductions {

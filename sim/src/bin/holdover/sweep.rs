@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holdover::report::{json, terminal};
+use holdover::shrink::{self, Effort};
 use holdover::situation::Situation;
-use holdover::sweep::{Outcome, Progress, Sweep, parse_seeds};
+use holdover::sweep::{Example, Outcome, Progress, Replayed, Sweep, parse_seeds};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::{Problem, Verdict};
@@ -25,7 +26,8 @@ pub(crate) struct Arguments {
     /// Which design: a name, or a file that ends in .toml.
     #[arg(long, value_name = "NAME|FILE", default_value = "push-before-ready")]
     design: String,
-    /// Where failing plans are saved.
+    /// Where failing plans are saved. The plans there that failed under a design of the same
+    /// name are run first, with the design as it is now.
     #[arg(long, value_name = "DIR", default_value = "seeds")]
     save: PathBuf,
     /// Run every seed twice and compare the two runs; name the first event that differs.
@@ -39,6 +41,13 @@ pub(crate) struct Arguments {
     /// `holdover situations` lists them.
     #[arg(long, value_name = "NAME|all")]
     require: Vec<String>,
+    /// Save and show failing plans as they are, instead of taking away first what the failure
+    /// does not need.
+    #[arg(long)]
+    no_shrink: bool,
+    /// How long a failing plan is shrunk, at most.
+    #[arg(long, value_name = "SECONDS", default_value = "10", conflicts_with = "no_shrink")]
+    shrink_seconds: u64,
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -64,6 +73,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
         sweep = require(sweep, name)?;
     }
     check_folder(&arguments.save)?;
+    sweep = sweep.corpus(&arguments.save);
 
     // Before anything runs, so that a process that dies has said what it was doing.
     let headline = terminal::headline(&sweep);
@@ -72,10 +82,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
     } else {
         crate::say(&headline);
     }
+    let replayed = sweep.replay_corpus()?;
+    if !replayed.is_empty() && !arguments.json {
+        crate::say(&terminal::corpus(&replayed));
+    }
     let bar = bar(&sweep);
     let outcome = sweep.run_with(|progress| show(&bar, progress));
     bar.finish_and_clear();
-    report(arguments, &outcome)
+    report(arguments, &replayed, &outcome)
 }
 
 fn require(sweep: Sweep, name: &str) -> Result<Sweep, Problem> {
@@ -90,33 +104,60 @@ fn require(sweep: Sweep, name: &str) -> Result<Sweep, Problem> {
     Ok(sweep.require([name]))
 }
 
-fn report(arguments: &Arguments, outcome: &Outcome) -> Result<Verdict, Problem> {
+fn report(
+    arguments: &Arguments,
+    replayed: &[Replayed],
+    outcome: &Outcome,
+) -> Result<Verdict, Problem> {
     let mut saved = Vec::new();
-    for failure in outcome.first_of_each_class() {
-        let shown = outcome.show(failure);
-        let path = match shown.saved.save(&arguments.save) {
+    for example in examples(arguments, outcome) {
+        let plan = &example.shown.saved;
+        let path = match plan.save(&arguments.save) {
             Ok(path) => path,
             Err(error) => {
                 // What cannot be kept is at least shown.
-                eprintln!("{}", shown.saved.to_toml());
+                eprintln!("{}", plan.to_toml());
                 return Err(error.into());
             }
         };
         if !arguments.json {
-            crate::say(&terminal::failure(&shown, Some(&path)));
+            crate::say(&terminal::example(&example, outcome, Some(&path)));
         }
-        saved.push((failure.seed.0, path));
+        saved.push((example, path));
     }
     if let (Some(divergence), false) = (outcome.divergences.first(), arguments.json) {
         crate::say(&terminal::diverges(divergence));
     }
     if arguments.json {
-        let report = json::sweep(outcome, &saved);
+        let report = json::sweep(outcome, replayed, &saved);
         crate::say(&serde_json::to_string_pretty(&report)?);
     } else {
         crate::say(&terminal::summary(outcome));
     }
-    Ok(if outcome.holds() { Verdict::Holds } else { Verdict::Found })
+    let holds = outcome.holds() && !replayed.iter().any(Replayed::has_failed);
+    Ok(if holds { Verdict::Holds } else { Verdict::Found })
+}
+
+/// One example of each class of failures, made small unless that is not wanted.
+fn examples(arguments: &Arguments, outcome: &Outcome) -> Vec<Example> {
+    if outcome.failures.is_empty() {
+        return Vec::new();
+    }
+    let effort = (!arguments.no_shrink).then(|| Effort::seconds(arguments.shrink_seconds));
+    // Without a terminal it hides itself.
+    let bar = ProgressBar::new_spinner().with_style(
+        ProgressStyle::with_template("{spinner} shrinking  {elapsed}  {msg}")
+            .expect("the template is a literal"),
+    );
+    if effort.is_some() && bar.is_hidden() {
+        eprintln!("shrinking at most {} s for each failure shown", arguments.shrink_seconds);
+    }
+    let examples = outcome.examples(effort, &mut |shrink::Progress { runs, faults, tasks }| {
+        bar.set_message(format!("{runs} runs  {faults} faults, {tasks} tasks left"));
+        bar.tick();
+    });
+    bar.finish_and_clear();
+    examples
 }
 
 /// Whether failing plans could be saved there: better known before a long sweep than after.

@@ -9,6 +9,8 @@ mod priority;
 mod race;
 mod uniform;
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::link::Link;
@@ -47,6 +49,16 @@ impl Order {
             Self::Uniform => Box::new(uniform::Uniform::new(seed)),
             Self::Priority { depth } => Box::new(priority::Priority::new(seed, depth)),
             Self::Race => Box::new(race::Race::new(seed)),
+        }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Uniform => f.write_str("each latency on its own"),
+            Self::Priority { depth } => write!(f, "latencies by priority, depth {depth}"),
+            Self::Race => f.write_str("latencies by place in the race"),
         }
     }
 }

@@ -1,0 +1,206 @@
+//! The ways in which a plan is made simpler, those that take away most first.
+
+use super::size::CALM_US;
+use super::{Shrinker, numbers};
+use crate::fault::{PlannedFault, Trigger, simpler};
+use crate::plan::Plan;
+use crate::stack::{AGENTS, WORKERS};
+use crate::world::LinkProfile;
+
+/// Goes through all passes once; says whether any of them helped.
+pub(super) fn all(shrinker: &mut Shrinker<'_>) -> bool {
+    let passes: [fn(&mut Shrinker<'_>) -> bool; 9] = [
+        |shrinker| drop_chunks(shrinker, |plan| &mut plan.faults, 0),
+        |shrinker| drop_chunks(shrinker, |plan| &mut plan.tasks, 1),
+        drop_tasks_that_only_count,
+        simplify_kinds,
+        begin_together,
+        simplify_numbers,
+        calm_network,
+        involve_fewer,
+        name_fewer_hosts,
+    ];
+    passes.iter().fold(false, |helped, pass| pass(shrinker) || helped)
+}
+
+/// Drops all, halves, quarters and so on down to single ones, as delta debugging does.
+fn drop_chunks<T: Clone>(
+    shrinker: &mut Shrinker<'_>,
+    list: impl Fn(&mut Plan) -> &mut Vec<T>,
+    keep_min: usize,
+) -> bool {
+    let mut helped = false;
+    let length = |shrinker: &mut Shrinker<'_>| list(&mut shrinker.plan).len();
+    let mut chunk = length(shrinker).saturating_sub(keep_min);
+    while chunk > 0 {
+        let mut start = 0;
+        while start < length(shrinker) {
+            let end = (start + chunk).min(length(shrinker));
+            let is_enough = length(shrinker) - (end - start) >= keep_min;
+            let dropped = is_enough
+                && shrinker.accept_with(|plan| {
+                    list(plan).drain(start..end);
+                });
+            helped |= dropped;
+            // What came after now stands here.
+            if !dropped {
+                start += chunk;
+            }
+        }
+        chunk /= 2;
+    }
+    helped
+}
+
+/// Drops a task together with one from the count of a trigger: if a fault strikes at the sixth
+/// claim, five tasks may be there only to be counted.
+fn drop_tasks_that_only_count(shrinker: &mut Shrinker<'_>) -> bool {
+    let mut helped = false;
+    for fault in 0..shrinker.plan.faults.len() {
+        let mut task = 0;
+        while shrinker.plan.tasks.len() > 1 && task < shrinker.plan.tasks.len() {
+            let dropped = shrinker.accept_with(|plan| {
+                plan.tasks.remove(task);
+                if let Trigger::Point { nth, .. }
+                | Trigger::BeforePacket { nth, .. }
+                | Trigger::Event { nth, .. } = &mut plan.faults[fault].trigger
+                {
+                    *nth = nth.saturating_sub(1).max(1);
+                }
+            });
+            helped |= dropped;
+            task += usize::from(!dropped);
+        }
+    }
+    helped
+}
+
+fn simplify_kinds(shrinker: &mut Shrinker<'_>) -> bool {
+    let mut helped = false;
+    for index in 0..shrinker.plan.faults.len() {
+        let forms = simpler::forms(&shrinker.plan.faults[index].fault);
+        helped |= forms
+            .into_iter()
+            .any(|form| shrinker.accept_with(|plan| plan.faults[index].fault = form));
+    }
+    helped
+}
+
+/// Lets all begin earlier without coming apart, and all tasks at once: what meets in time has to
+/// be moved together.
+fn begin_together(shrinker: &mut Shrinker<'_>) -> bool {
+    let helped = shrinker.accept_with(|plan| {
+        let earliest = plan.tasks.iter().map(|task| task.begin_at_us).min().unwrap_or(0);
+        for task in &mut plan.tasks {
+            task.begin_at_us -= earliest;
+        }
+        for planned in &mut plan.faults {
+            if let Trigger::At { at_us } = &mut planned.trigger {
+                *at_us = at_us.saturating_sub(earliest);
+            }
+        }
+    });
+    let at_once = shrinker.accept_with(|plan| {
+        for task in &mut plan.tasks {
+            task.begin_at_us = 0;
+        }
+    });
+    helped || at_once
+}
+
+/// Makes every number as small and as round as it may be: the smallest at once if that still
+/// fails, else by bisection.
+fn simplify_numbers(shrinker: &mut Shrinker<'_>) -> bool {
+    let mut helped = false;
+    for index in 0..numbers::of(&shrinker.plan).len() {
+        let values = numbers::of(&shrinker.plan)[index].simpler();
+        let Some((first, _)) = values.split_first() else { continue };
+        let mut accept = |value: u64| shrinker.accept_with(|plan| numbers::set(plan, index, value));
+        if accept(*first) {
+            helped = true;
+            continue;
+        }
+        // The first is too small, and what stands after the last is what there is.
+        let (mut too_small, mut enough) = (0, values.len());
+        while enough - too_small > 1 {
+            let middle = too_small.midpoint(enough);
+            if accept(values[middle]) {
+                helped = true;
+                enough = middle;
+            } else {
+                too_small = middle;
+            }
+        }
+    }
+    helped
+}
+
+fn calm_network(shrinker: &mut Shrinker<'_>) -> bool {
+    let LinkProfile { latency_us_min, latency_us_max } = shrinker.plan.link;
+    CALM_US.into_iter().chain([latency_us_max, latency_us_min]).any(|us| {
+        let calm = LinkProfile { latency_us_min: us, latency_us_max: us };
+        shrinker.accept_with(|plan| plan.link = calm)
+    })
+}
+
+/// Lets the first agent do what others do, and lets the first worker and agent trade places
+/// with the others.
+fn involve_fewer(shrinker: &mut Shrinker<'_>) -> bool {
+    let mut helped = false;
+    let swap = |plan: &mut Plan, a: &str, b: &str| {
+        rename(plan, &mut |host| {
+            if host == a {
+                *host = b.to_owned();
+            } else if host == b {
+                *host = a.to_owned();
+            }
+        });
+    };
+    helped |= shrinker.accept_with(|plan| {
+        swap(plan, WORKERS[0], WORKERS[1]);
+        swap(plan, AGENTS[0], AGENTS[1]);
+    });
+    helped |= shrinker.accept_with(|plan| swap(plan, WORKERS[0], WORKERS[1]));
+    helped |= shrinker.accept_with(|plan| swap(plan, AGENTS[0], AGENTS[1]));
+    for index in 0..shrinker.plan.tasks.len() {
+        helped |= shrinker.accept_with(|plan| plan.tasks[index].agent = AGENTS[0].to_owned());
+    }
+    helped
+}
+
+fn name_fewer_hosts(shrinker: &mut Shrinker<'_>) -> bool {
+    let mut helped = false;
+    for index in 0..shrinker.plan.faults.len() {
+        loop {
+            let forms = simpler::with_fewer_hosts(&shrinker.plan.faults[index].fault);
+            let found = forms
+                .into_iter()
+                .any(|form| shrinker.accept_with(|plan| plan.faults[index].fault = form));
+            if !found {
+                break;
+            }
+            helped = true;
+        }
+    }
+    helped
+}
+
+/// Gives every host in a plan to `rename`.
+fn rename(plan: &mut Plan, rename: &mut dyn FnMut(&mut String)) {
+    for task in &mut plan.tasks {
+        rename(&mut task.agent);
+    }
+    for PlannedFault { trigger, fault } in &mut plan.faults {
+        match trigger {
+            Trigger::At { .. } | Trigger::Event { host: None, .. } => {}
+            Trigger::Point { host, .. } | Trigger::Event { host: Some(host), .. } => rename(host),
+            Trigger::BeforePacket { from, to, .. } => {
+                rename(from);
+                rename(to);
+            }
+        }
+        for host in fault.hosts_mut() {
+            rename(host);
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Failing plans shrink: to the same failure, with less around it.
+//!
+//! `HOLDOVER_SHRINK=1` also measures it over the whole zoo and prints a table:
+//! `HOLDOVER_SHRINK=1 cargo test --release -p holdover-tests --test shrinking -- --nocapture`
+
+use std::time::Duration;
+
+use holdover::fault::{Fault, FaultKind, PlannedFault, Trigger};
+use holdover::plan::{Class, Plan};
+use holdover::random::Seed;
+use holdover::report::terminal;
+use holdover::shrink::{Effort, Shrunk, shrink};
+use holdover::stack::{self, Finding};
+use holdover::sweep::Sweep;
+use holdover::world::LinkProfile;
+use holdover_model::design::{Design, NAMED};
+
+fn run(plan: &Plan) -> Option<Finding> {
+    stack::run(plan).unwrap().finding
+}
+
+fn sweep(design: &str) -> Sweep {
+    Sweep::new(Design::named(design).unwrap())
+}
+
+/// The first failing plans of a design.
+fn failures(design: &str, seeds: u64) -> impl Iterator<Item = (Plan, Finding)> {
+    let sweep = sweep(design);
+    (0..seeds).map(move |seed| sweep.plan(Seed(seed))).filter_map(|plan| {
+        let finding = run(&plan)?;
+        Some((plan, finding))
+    })
+}
+
+fn shrunk(plan: &Plan, finding: &Finding, effort: Effort) -> Shrunk {
+    let sweep = Sweep::new(plan.design.clone());
+    sweep.shrink(plan, finding, effort, &mut |_| ()).expect("a run replays")
+}
+
+const DESIGNS: [&str; 4] =
+    ["highest-seen", "timeout-means-failed", "redis-incr-fence", "run-and-millisecond"];
+
+/// The first failures of a few designs that break different invariants.
+fn examples() -> impl Iterator<Item = (Plan, Finding)> {
+    DESIGNS.iter().flat_map(|design| failures(design, 200).take(3))
+}
+
+#[test]
+fn what_is_shrunk_fails_in_the_same_way_and_is_never_larger() {
+    for (plan, finding) in examples() {
+        let small = shrunk(&plan, &finding, Effort::runs(2_000));
+        assert!(small.is_finished, "{plan}");
+        let again = run(&small.plan).expect("it fails");
+        assert_eq!(again, small.finding);
+        assert_eq!(again.class(), finding.class(), "{plan}became {}", small.plan);
+        let class = Class::new(finding.class(), &plan);
+        assert!(class.covers(&small.class), "{class} became {}", small.class);
+        assert_eq!(small.class, Class::new(again.class(), &small.plan));
+        assert!(small.plan.faults.len() <= plan.faults.len());
+        assert!((1..=plan.tasks.len()).contains(&small.plan.tasks.len()));
+        assert_eq!(small.plan.design, plan.design, "the design is what is tested");
+        assert_eq!(small.plan.timing, plan.timing, "and so is how long roles wait");
+    }
+}
+
+#[test]
+fn what_is_shrunk_shrinks_to_itself_and_always_in_the_same_way() {
+    for (plan, finding) in examples().step_by(3) {
+        let small = shrunk(&plan, &finding, Effort::runs(2_000));
+        let again = shrunk(&plan, &finding, Effort::runs(2_000));
+        assert_eq!((&small.plan, small.runs), (&again.plan, again.runs));
+        let smaller = shrunk(&small.plan, &small.finding, Effort::runs(2_000));
+        assert_eq!(smaller.plan, small.plan);
+    }
+}
+
+#[test]
+fn no_more_is_spent_than_was_allowed() {
+    let (plan, finding) = failures("highest-seen", 200).next().unwrap();
+    let needed = shrunk(&plan, &finding, Effort::runs(2_000)).runs;
+    for runs_max in [1, 2, 5, needed - 1] {
+        let small = shrunk(&plan, &finding, Effort::runs(runs_max));
+        assert_eq!(small.runs, runs_max);
+        assert!(!small.is_finished, "{needed} runs are needed, not {runs_max}");
+        assert_eq!(run(&small.plan).unwrap().class(), finding.class());
+    }
+    let small = shrunk(&plan, &finding, Effort::seconds(0));
+    assert_eq!((small.plan, small.runs), (plan, 1), "it is only verified");
+}
+
+#[test]
+fn a_plan_that_does_not_show_its_finding_is_not_shrunk() {
+    let (plan, finding) = failures("highest-seen", 200).next().unwrap();
+    let quiet = shrink(&plan, &finding, Effort::runs(9), &|_| None, &mut |_| ());
+    assert_eq!(quiet, None);
+    let (_, other) = failures("redis-incr-fence", 200).next().unwrap();
+    let other = shrink(&plan, &finding, Effort::runs(9), &|_| Some(other.clone()), &mut |_| ());
+    assert_eq!(other, None);
+}
+
+/// A pause before the write leaves, in a plan with much else in it.
+#[test]
+fn the_smallest_plan_for_a_known_bug() {
+    let pause = |for_us| PlannedFault {
+        trigger: Trigger::Point { host: "worker-A".into(), name: "before-apply".into(), nth: 1 },
+        fault: Fault::Freeze { host: "worker-A".into(), for_us },
+    };
+    let noise = sweep("adapter-check").plan(Seed(63));
+    assert!(noise.faults.len() > 2 && noise.tasks.len() > 5, "{noise}");
+    let mut plan = noise.clone();
+    plan.faults.retain(|planned| planned.fault.kind() != FaultKind::Freeze);
+    plan.faults.insert(1, pause(1_234_567));
+    let finding = run(&plan).expect("the adapter's check comes before the pause");
+    assert_eq!(finding.class(), "no-stale-effect");
+
+    let Plan { tasks, faults, link, .. } = shrunk(&plan, &finding, Effort::runs(2_000)).plan;
+    assert_eq!(faults, [pause(500_000)], "a suspicion takes 400 ms, the next round number is 500");
+    assert_eq!(link, LinkProfile { latency_us_min: 1_000, latency_us_max: 1_000 });
+    let [task] = &tasks[..] else { panic!("one task is enough: {tasks:?}") };
+    assert_eq!((task.agent.as_str(), task.begin_at_us), ("agent-1", 0));
+}
+
+#[test]
+fn failures_of_one_class_are_shown_once_and_counted() {
+    let outcome = sweep("highest-seen").seeds(0..200).run();
+    let examples = outcome.examples(Some(Effort::runs(1_000)), &mut |_| ());
+    assert!(outcome.failures.len() > examples.len(), "{} failures", outcome.failures.len());
+    assert!(examples.iter().any(|example| example.count > 1), "each failure is a class");
+    let counted: usize = examples.iter().map(|example| example.count).sum();
+    assert!(counted <= outcome.failures.len());
+    for (index, example) in examples.iter().enumerate() {
+        assert!(examples[..index].iter().all(|other| other.class != example.class));
+        let told = terminal::example(example, &outcome, None);
+        let lines = told.lines().skip_while(|line| *line != "plan");
+        let plan = lines.take_while(|line| !line.is_empty()).count();
+        assert!(plan <= 10, "a plan of {plan} lines:\n{told}");
+    }
+    // As they failed, there is one of each finding.
+    let whole = outcome.examples(None, &mut |_| ());
+    assert_eq!(whole.len(), 1);
+    assert_eq!(whole[0].shown.saved.plan, outcome.sweep.plan(outcome.failures[0].seed));
+}
+
+/// What shrinking does to the first failure of every broken design that the world can run.
+#[test]
+fn most_failures_shrink_to_two_faults_and_two_tasks() {
+    if std::env::var_os("HOLDOVER_SHRINK").is_none() {
+        return;
+    }
+    println!("design, finding, seed, faults, tasks, faults left, tasks left, runs, seconds");
+    let (mut faults, mut tasks, mut walls) = (Vec::new(), Vec::new(), Vec::new());
+    for (name, _) in NAMED {
+        let Some((plan, finding)) = failures(name, 2_000).next() else {
+            println!("{name}: nothing found in 2000 seeds");
+            continue;
+        };
+        let small = shrunk(&plan, &finding, Effort::seconds(60));
+        println!(
+            "{name}, {}, {}, {}, {}, {}, {}, {}, {:.2}",
+            small.class,
+            plan.seed,
+            plan.faults.len(),
+            plan.tasks.len(),
+            small.plan.faults.len(),
+            small.plan.tasks.len(),
+            small.runs,
+            small.wall.as_secs_f64(),
+        );
+        print!("{}", terminal::plan(&small.plan));
+        faults.push(small.plan.faults.len());
+        tasks.push(small.plan.tasks.len());
+        walls.push(small.wall);
+    }
+    let median = |numbers: &mut Vec<usize>| {
+        numbers.sort_unstable();
+        numbers[numbers.len() / 2]
+    };
+    walls.sort();
+    let wall = walls[walls.len() / 2];
+    let (faults, tasks) = (median(&mut faults), median(&mut tasks));
+    println!("median: {faults} faults, {tasks} tasks, {:.2} s", wall.as_secs_f64());
+    assert!(faults <= 2 && tasks <= 2 && wall <= Duration::from_secs(10));
+}
