@@ -57,6 +57,7 @@ pub mod plan;
 pub mod point;
 pub mod random;
 pub mod report;
+pub mod search;
 pub mod shrink;
 pub mod situation;
 pub mod stack;

@@ -170,7 +170,7 @@ impl Watches {
 
     fn only(kind: SightKind) -> Self {
         // The kinds of events come after all others.
-        const OTHERS: u32 = 9;
+        const OTHERS: u32 = 10;
         let place = match kind {
             SightKind::Struck => 0,
             SightKind::Ended => 1,
@@ -181,6 +181,7 @@ impl Watches {
             SightKind::Point => 6,
             SightKind::Held => 7,
             SightKind::Shown => 8,
+            SightKind::Sends => 9,
             SightKind::Event(kind) => OTHERS + kind as u32,
         };
         const { assert!(EventKind::ALL.len() + OTHERS as usize <= 64) };

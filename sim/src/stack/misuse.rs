@@ -59,6 +59,10 @@ pub enum Forgery {
 }
 
 impl Forgery {
+    /// Every one.
+    pub const ALL: &'static [Self] =
+        &[Self::HigherEpoch, Self::EarlierEpoch, Self::OtherWorker, Self::OtherResource];
+
     fn forge(self, message: &mut Message) {
         let Message::Apply { resource, holder, .. } = message else { return };
         match self {

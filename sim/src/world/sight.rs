@@ -79,6 +79,17 @@ pub enum Sight<'a> {
         /// Whether it is the task alone that stops, by a stall, while its process lives on.
         is_alone: bool,
     },
+    /// Code on a host is about to send a [message](crate::message) of a kind.
+    Sends {
+        /// When.
+        at_ns: u64,
+        /// On which host.
+        host: &'a str,
+        /// To which host.
+        to: &'a str,
+        /// What kind of message.
+        kind: &'a str,
+    },
     /// Code on a host [shows](super::show) something.
     Shown {
         /// When.
@@ -111,6 +122,8 @@ pub enum SightKind {
     Point,
     /// [`Sight::Held`].
     Held,
+    /// [`Sight::Sends`].
+    Sends,
     /// [`Sight::Shown`].
     Shown,
 }
@@ -128,6 +141,7 @@ impl Sight<'_> {
             Self::Up { .. } => SightKind::Up,
             Self::Point { .. } => SightKind::Point,
             Self::Held { .. } => SightKind::Held,
+            Self::Sends { .. } => SightKind::Sends,
             Self::Shown { .. } => SightKind::Shown,
         }
     }

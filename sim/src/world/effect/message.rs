@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::Core;
+use super::{Core, see};
 use crate::fault::Fault;
 use crate::message::Delivery;
 
@@ -37,6 +37,9 @@ impl Core {
 
     /// What becomes of a message that a host is about to send.
     pub(crate) fn delivery(&mut self, from: usize, to: &str, kind: &str) -> Delivery {
+        if !self.hosts[from].is_down() {
+            see!(self, from, Sends, to: to, kind: kind);
+        }
         if self.waiting.messages.is_empty() {
             return Delivery::Once;
         }
