@@ -104,7 +104,7 @@ fn render() {
 fn saved() -> SavedPlan {
     let sweep = Sweep::new(Design::named("highest-seen").unwrap());
     let failure = sweep.clone().seeds(0..200).run().failures[0].clone();
-    Shown::of_seed(&sweep, failure.seed).saved
+    Shown::of_plan(&sweep, &failure.plan).saved
 }
 
 #[test]

@@ -12,6 +12,7 @@ use holdover::net::UdpSocket;
 use holdover::plan::Plan;
 use holdover::random::Seed;
 use holdover::report::{json, terminal};
+use holdover::search::Origin;
 use holdover::sweep::{Outcome, Sweep, parse_seeds};
 use holdover::world::{HostOptions, What, World};
 use holdover_model::design::Design;
@@ -186,7 +187,7 @@ fn a_failure_that_is_not_repeatable_is_told_as_such() {
     assert_eq!(shown.saved.expected.finding, "panic", "it is saved all the same");
     let divergence = shown.divergence.as_ref().expect("the two runs differ");
     assert!(divergence.to_string().contains("leaky"), "{divergence}");
-    let told = terminal::failure(&shown, None);
+    let told = terminal::failure(&shown, Origin::Seed(Seed(0)), None);
     assert!(told.contains("DIVERGES seed 0"), "{told}");
 }
 

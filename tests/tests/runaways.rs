@@ -9,6 +9,7 @@ use holdover::net::{TcpListener, TcpStream, UdpSocket};
 use holdover::plan::Plan;
 use holdover::random::Seed;
 use holdover::report::{json, terminal};
+use holdover::search::Origin;
 use holdover::stack::Finding;
 use holdover::sweep::{Sweep, replay_with};
 use holdover::world::{HostOptions, RunEnd, World, WorldConfig};
@@ -229,7 +230,7 @@ fn finds_in_seed_three(hosts: fn(&mut World, &Plan), class: &str, parts: &[&str]
     let outcome = sweep(6, hosts).run();
     assert_eq!(outcome.runs, 6);
     let [failure] = &outcome.failures[..] else { panic!("{:?}", outcome.failures) };
-    assert_eq!(failure.seed, Seed(3));
+    assert_eq!(failure.origin, Origin::Seed(Seed(3)));
     assert_eq!(failure.finding.class(), class);
     assert_eq!(failure.finding.host(), Some("extra"));
 
@@ -244,7 +245,7 @@ fn finds_in_seed_three(hosts: fn(&mut World, &Plan), class: &str, parts: &[&str]
     for text in [
         report,
         replay,
-        terminal::failure(&shown, None),
+        terminal::failure(&shown, failure.origin, None),
         terminal::replay(&replayed, None),
         failure.finding.explanation(),
     ] {
@@ -303,7 +304,8 @@ fn code_that_never_awaits_is_found_with_seed_plan_and_host() {
     let began = Instant::now();
     let outcome = sweep.run();
     assert!(began.elapsed() < Duration::from_secs(60), "the sweep ends soon after");
-    let hang = outcome.failures.iter().find(|failure| failure.seed == Seed(2)).unwrap();
+    let hang =
+        outcome.failures.iter().find(|failure| failure.origin == Origin::Seed(Seed(2))).unwrap();
     assert_eq!(hang.finding, Finding::Hang { host: "extra".into(), after_s: 2 });
     assert!(outcome.runs > 2, "what was found before is not lost");
     let summary = terminal::summary(&outcome);

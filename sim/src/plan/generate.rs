@@ -24,6 +24,12 @@ use crate::world::{LinkProfile, Order};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
+    /// Whether a random half of the kinds of faults is absent from each plan.
+    pub is_swarm: bool,
+    /// Whether faults wait for what the system does. Without it each strikes at a time.
+    pub has_triggers: bool,
+    /// Whether half of the plans draw their latencies in another [order](Order).
+    pub has_order_bias: bool,
     /// The fewest tasks in a plan. The articles' three are always among them.
     pub tasks_min: u64,
     /// The most tasks in a plan.
@@ -60,6 +66,9 @@ pub struct Profile {
 impl Default for Profile {
     fn default() -> Self {
         Self {
+            is_swarm: true,
+            has_triggers: true,
+            has_order_bias: true,
             tasks_min: 6,
             tasks_max: 8,
             begin_within_us: 600_000,
@@ -76,6 +85,13 @@ impl Default for Profile {
             timing: Timing::default(),
             effect_us_max: 32_000,
         }
+    }
+}
+
+impl Profile {
+    /// The baseline to compare with: any kind of fault in any plan, at any time.
+    pub fn uniform() -> Self {
+        Self { is_swarm: false, has_triggers: false, has_order_bias: false, ..Self::default() }
     }
 }
 
@@ -122,7 +138,7 @@ impl Plan {
             seed,
             heal_at_us: profile.fault_within_us + profile.fault_us_max,
             link,
-            order: Order::Uniform,
+            order: Draw { rng: seed.stream("order"), profile }.order(),
             timing: Draw { rng: seed.stream("timing"), profile }.timing(),
             design: design.clone(),
             tasks,
@@ -161,6 +177,19 @@ impl Draw<'_> {
         let Profile { latency_us_min, latency_us_max, .. } = *self.profile;
         let max = self.between_log(latency_us_min * 2, latency_us_max);
         LinkProfile { latency_us_min: self.between(latency_us_min, max / 2), latency_us_max: max }
+    }
+
+    /// Half of the plans draw each latency on its own.
+    fn order(&mut self) -> Order {
+        match self.between(0, 3) {
+            _ if !self.profile.has_order_bias => Order::Uniform,
+            0 => Order::Race,
+            1 => {
+                let depth = u32::try_from(self.between(1, 4)).unwrap_or(u32::MAX);
+                Order::Priority { depth }
+            }
+            _ => Order::Uniform,
+        }
     }
 
     fn timing(&mut self) -> Timing {

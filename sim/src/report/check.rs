@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use holdover_model::check::{Assumptions, BoundReport, Judgement, Progress, Verdict};
 
+use super::table::table;
 use crate::zoo::Specimen;
 
 /// A verdict with every bound, and the shortest counterexample if there is one.
@@ -81,24 +82,7 @@ pub fn zoo(specimens: &[Specimen]) -> String {
             if specimen.agrees { String::new() } else { "DIFFERS".into() },
         ]
     });
-    let rows: Vec<_> = std::iter::once(header).chain(rows).collect();
-    let widths: Vec<_> = (0..rows[0].len())
-        .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))
-        .collect();
-    let mut text = String::new();
-    for (index, row) in rows.iter().enumerate() {
-        for (cell, width) in row.iter().zip(&widths) {
-            let _ = write!(text, "| {cell:width$} ");
-        }
-        text.push_str("|\n");
-        if index == 0 {
-            for width in &widths {
-                let _ = write!(text, "| {} ", "-".repeat((*width).max(3)));
-            }
-            text.push_str("|\n");
-        }
-    }
-    text
+    table(&std::iter::once(header).chain(rows).map(Vec::from).collect::<Vec<_>>())
 }
 
 /// What the zoo says in one line.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::plan::Plan;
+use crate::search::Origin;
 use crate::stack::Finding;
 use crate::sweep::{Divergence, Example, Outcome, Replayed, Shown};
 
@@ -20,6 +21,10 @@ pub struct SweepReport {
     pub seed_start: u64,
     /// The seed after the last one.
     pub seed_end: u64,
+    /// The shares of the sources of plans.
+    pub mix: String,
+    /// How many cells the matrix has; 0 if it has no share.
+    pub matrix_cells: u64,
     /// How many runs there were.
     pub runs: u64,
     /// How many events there were in all runs together.
@@ -31,7 +36,7 @@ pub struct SweepReport {
     pub failure_rate_below: Option<f64>,
     /// The saved plans of a design of this name, which were run first.
     pub corpus: Vec<ReplayedReport>,
-    /// The seeds that failed, in order.
+    /// The runs that failed, in order.
     pub failures: Vec<FailureReport>,
     /// The seeds whose two runs were not the same, if that was checked.
     pub divergences: Vec<DivergenceReport>,
@@ -39,7 +44,7 @@ pub struct SweepReport {
     pub situations: BTreeMap<String, u64>,
     /// The situations that no run reached.
     pub unreached: Vec<String>,
-    /// SHA-256 over the runs' digests in the order of their seeds.
+    /// SHA-256 over the runs' digests in their order.
     pub digest: String,
 }
 
@@ -79,7 +84,7 @@ pub fn corpus(replayed: &[Replayed]) -> Vec<ReplayedReport> {
     replayed.iter().map(report).collect()
 }
 
-/// One seed that failed.
+/// One run that failed.
 #[derive(Clone, Debug, Serialize)]
 pub struct FailureReport {
     /// The invariant that broke, or what else was found.
@@ -88,11 +93,15 @@ pub struct FailureReport {
     pub explanation: String,
     /// The host that is to blame, where one is: of a panic, a hang, an exceeded budget.
     pub host: Option<String>,
-    /// The seed.
-    pub seed: u64,
+    /// Its place among all runs of the sweep, from 0.
+    pub run: u64,
+    /// Where its plan came from.
+    pub origin: String,
+    /// The seed, if it was one.
+    pub seed: Option<u64>,
     /// The digest of the run.
     pub digest: String,
-    /// The class of which this is the example, for the first seed of each class.
+    /// The class of which this is the example, for the first run of each class.
     pub class: Option<ClassReport>,
     /// Where the example's plan was saved.
     pub saved: Option<PathBuf>,
@@ -169,12 +178,17 @@ pub fn sweep(
         .failures
         .iter()
         .map(|failure| {
-            let example = examples.iter().find(|(example, _)| example.seed == failure.seed);
+            let example = examples.iter().find(|(example, _)| example.run == failure.run);
             FailureReport {
                 invariant: failure.finding.class(),
                 explanation: failure.finding.explanation(),
                 host: failure.finding.host().map(str::to_owned),
-                seed: failure.seed.0,
+                run: failure.run,
+                origin: failure.origin.to_string(),
+                seed: match failure.origin {
+                    Origin::Seed(seed) => Some(seed.0),
+                    _ => None,
+                },
                 digest: hex::encode(failure.digest),
                 class: example.map(|(example, _)| ClassReport::new(example)),
                 saved: example.map(|(_, path)| path.clone()),
@@ -186,6 +200,8 @@ pub fn sweep(
         design: outcome.sweep.design.name.clone(),
         seed_start: outcome.sweep.seeds.start,
         seed_end: outcome.sweep.seeds.end,
+        mix: outcome.sweep.mix.to_string(),
+        matrix_cells: outcome.matrix_cells,
         runs: outcome.runs,
         events: outcome.events,
         runs_per_second: outcome.runs_per_second(),

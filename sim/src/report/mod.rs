@@ -3,7 +3,10 @@
 pub mod check;
 mod in_world;
 pub mod json;
+mod simulated;
+mod table;
 pub mod terminal;
 pub mod timeline;
 
 pub use in_world::{InWorld, InWorldReport};
+pub use simulated::{simulated, simulated_summary};

@@ -7,17 +7,19 @@ use holdover_model::invariant::InvariantId;
 
 use crate::plan::Plan;
 use crate::report::timeline;
+use crate::search::Origin;
 use crate::shrink::Shrunk;
 use crate::sweep::{Divergence, Example, Outcome, Replayed, Shown, Standing, Sweep};
 
 /// What is about to run, with every knob: enough to run it again if the process dies.
 pub fn headline(sweep: &Sweep) -> String {
     format!(
-        "holdover {} sweep design={} seeds={}..{} jobs={} {}",
+        "holdover {} sweep design={} seeds={}..{} mix={} jobs={} {}",
         env!("CARGO_PKG_VERSION"),
         sweep.design.name,
         sweep.seeds.start,
         sweep.seeds.end,
+        sweep.mix,
         sweep.jobs,
         sweep.profile,
     )
@@ -32,7 +34,7 @@ pub fn plan(plan: &Plan) -> String {
 pub fn example(example: &Example, outcome: &Outcome, saved_at: Option<&Path>) -> String {
     let Example { class, count, shrunk, before: (faults, tasks), shown, .. } = example;
     let Some(Shrunk { plan, runs, wall, is_finished, .. }) = shrunk else {
-        return failure(shown, saved_at);
+        return failure(shown, example.origin, saved_at);
     };
     let same = outcome.failures.iter().filter(|failure| failure.finding.class() == class.finding);
     let remark = format!(
@@ -44,20 +46,19 @@ pub fn example(example: &Example, outcome: &Outcome, saved_at: Option<&Path>) ->
         wall.as_secs_f64(),
         if *is_finished { "" } else { "; more time may shrink it more" },
     );
-    tell(shown, &remark, saved_at)
+    tell(shown, example.origin, &remark, saved_at)
 }
 
 /// A failure in full: what broke, the plan, the timeline, and how to see it again.
-pub fn failure(shown: &Shown, saved_at: Option<&Path>) -> String {
-    tell(shown, "", saved_at)
+pub fn failure(shown: &Shown, origin: Origin, saved_at: Option<&Path>) -> String {
+    tell(shown, origin, "", saved_at)
 }
 
-fn tell(shown: &Shown, remark: &str, saved_at: Option<&Path>) -> String {
+fn tell(shown: &Shown, origin: Origin, remark: &str, saved_at: Option<&Path>) -> String {
     let saved = &shown.saved;
     let mut text = format!(
-        "FAILED {} in seed {}: {}\n{remark}\nplan\n{}\ntimeline\n{}\ndigest {}\n",
+        "FAILED {} in {origin}: {}\n{remark}\nplan\n{}\ntimeline\n{}\ndigest {}\n",
         saved.expected.finding,
-        saved.plan.seed,
         saved.expected.explanation,
         plan(&saved.plan),
         timeline::of(&shown.run),
@@ -71,13 +72,17 @@ fn tell(shown: &Shown, remark: &str, saved_at: Option<&Path>) -> String {
             let _ =
                 writeln!(text, "saved as {0}\nreplay with: holdover replay {0}", path.display());
         }
-        None => {
-            let _ = writeln!(
-                text,
-                "replay with: holdover replay {} --design {}",
-                saved.plan.seed, saved.plan.design.name
-            );
-        }
+        None => match origin {
+            Origin::Seed(seed) => {
+                let design = &saved.plan.design.name;
+                let _ = writeln!(text, "replay with: holdover replay {seed} --design {design}");
+            }
+            // What no number stands for is given whole.
+            Origin::Matrix { .. } | Origin::Mutant { .. } => {
+                let _ =
+                    writeln!(text, "replay with: holdover replay FILE, of\n{}", saved.to_toml());
+            }
+        },
     }
     text
 }
@@ -161,15 +166,15 @@ fn verdict(outcome: &Outcome) -> String {
     }
     let seeds = sweep.seeds.end - sweep.seeds.start;
     if *runs < seeds {
-        let _ = writeln!(text, "INCOMPLETE: a run hung, so only {runs} of {seeds} seeds were run");
+        let _ = writeln!(text, "INCOMPLETE: a run hung, so there were only {runs} runs of {seeds}");
     }
     for first in outcome.first_of_each_class() {
         let class = first.finding.class();
         let same = failures.iter().filter(|failure| failure.finding.class() == class).count();
         let _ = writeln!(
             text,
-            "FAILS {}: {class} in {same} of {runs} runs, first in seed {}",
-            sweep.design.name, first.seed
+            "FAILS {}: {class} in {same} of {runs} runs, first in {}",
+            sweep.design.name, first.origin
         );
     }
     text + &effort

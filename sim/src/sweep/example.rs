@@ -2,7 +2,7 @@
 
 use super::{Failure, Outcome, Shown, Sweep, watchdog};
 use crate::plan::{Class, Plan};
-use crate::random::Seed;
+use crate::search::Origin;
 use crate::shrink::{self, Effort, Shrunk, shrink};
 use crate::stack::{Finding, Run};
 
@@ -17,8 +17,10 @@ const STEPS_MORE: u64 = 20_000;
 /// One class of failures, with an example that a person can read.
 #[derive(Clone, Debug)]
 pub struct Example {
-    /// The seed from which the example comes.
-    pub seed: Seed,
+    /// The run from which the example comes: its place among all runs of the sweep.
+    pub run: u64,
+    /// Where its plan came from.
+    pub origin: Origin,
     /// Its class. If it was not shrunk, that is the finding alone.
     pub class: Class,
     /// How many failures of the sweep are of this class.
@@ -46,8 +48,7 @@ impl Outcome {
         let mut shrunk: Vec<&'static str> = Vec::new();
         for failure in &self.failures {
             let finding = failure.finding.class();
-            let plan = self.sweep.plan(failure.seed);
-            let class = Class::new(finding, &plan);
+            let class = Class::new(finding, &failure.plan);
             let known = examples.iter_mut().find(|example| class.covers(&example.class));
             if let Some(known) = known {
                 known.count += 1;
@@ -58,7 +59,7 @@ impl Outcome {
                 continue;
             }
             shrunk.push(finding);
-            let example = self.example(failure, &plan, effort, progress);
+            let example = self.example(failure, effort, progress);
             match examples.iter_mut().find(|known| known.class == example.class) {
                 Some(known) => known.count += 1,
                 None => examples.push(example),
@@ -70,10 +71,10 @@ impl Outcome {
     fn example(
         &self,
         failure: &Failure,
-        plan: &Plan,
         effort: Option<Effort>,
         progress: &mut dyn FnMut(shrink::Progress),
     ) -> Example {
+        let plan = &failure.plan;
         let small =
             effort.and_then(|effort| self.sweep.shrink(plan, &failure.finding, effort, progress));
         let (class, shown) = match &small {
@@ -81,7 +82,8 @@ impl Outcome {
             None => (Class::of_finding(failure.finding.class()), self.show(failure)),
         };
         let before = (plan.faults.len(), plan.tasks.len());
-        Example { seed: failure.seed, class, count: 1, shrunk: small, before, shown }
+        let Failure { run, origin, .. } = *failure;
+        Example { run, origin, class, count: 1, shrunk: small, before, shown }
     }
 }
 

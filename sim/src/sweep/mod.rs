@@ -18,6 +18,7 @@ mod corpus;
 mod divergence;
 mod example;
 mod outcome;
+mod round;
 mod seeds;
 mod shown;
 mod tally;
@@ -26,8 +27,7 @@ mod watchdog;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -37,19 +37,19 @@ pub use corpus::{Corpus, Replayed, Standing};
 pub use divergence::{Difference, Divergence};
 pub use example::Example;
 pub use outcome::{Failure, Outcome};
-pub use seeds::{SeedsError, parse_seeds};
+pub use seeds::{Asked, SeedsError, parse_seeds};
 pub use shown::{Shown, replay, replay_with};
 pub use tally::{Reached, Tally};
 
 use crate::plan::{Plan, PlanError, Profile};
 use crate::random::Seed;
 use crate::report;
+use crate::search::{self, Mix, Search};
 use crate::shrink::Effort;
 use crate::situation::{self, Lookout, Situation};
 use crate::stack::{self, Run};
 use crate::world::World;
-use collector::{Collector, Summary};
-use watchdog::{Busy, Watchdog};
+use collector::Collector;
 
 /// How much a failing test spends on making its failure small.
 const SHRINKS_WITH: Effort = Effort { runs_max: 2_000, within: Duration::from_secs(10) };
@@ -59,8 +59,10 @@ const SHRINKS_WITH: Effort = Effort { runs_max: 2_000, within: Duration::from_se
 pub struct Sweep {
     /// The design that is run.
     pub design: Design,
-    /// The seeds.
+    /// The seeds, and as many runs. With a mix of several sources not all of them are of seeds.
     pub seeds: Range<u64>,
+    /// Where the plans come from.
+    pub mix: Mix,
     /// How many runs happen at once.
     pub jobs: usize,
     /// From which knobs plans are drawn.
@@ -92,12 +94,13 @@ pub struct Progress {
 }
 
 impl Sweep {
-    /// A sweep of the seeds 0 to 999 on all cores.
+    /// A sweep of 1000 runs with the default [`Mix`] on all cores.
     pub fn new(design: Design) -> Self {
         let jobs = thread::available_parallelism().map_or(1, usize::from);
         Self {
             design,
             seeds: 0..1000,
+            mix: Mix::default(),
             jobs,
             profile: Profile::default(),
             checks_determinism: false,
@@ -109,10 +112,31 @@ impl Sweep {
         }
     }
 
-    /// The same with other seeds.
+    /// The same with exactly these seeds, and nothing else.
     #[must_use]
     pub fn seeds(self, seeds: Range<u64>) -> Self {
-        Self { seeds, ..self }
+        Self { seeds, mix: Mix::SWARM, ..self }
+    }
+
+    /// The same with so many runs. Where their plans come from is up to the mix.
+    #[must_use]
+    pub fn runs(self, runs: u64) -> Self {
+        Self { seeds: self.seeds.start..self.seeds.start + runs, ..self }
+    }
+
+    /// The same with what was asked for: so many runs, or exactly these seeds.
+    #[must_use]
+    pub fn asked(self, asked: Asked) -> Self {
+        match asked {
+            Asked::Runs(runs) => self.runs(runs),
+            Asked::Seeds(seeds) => self.seeds(seeds),
+        }
+    }
+
+    /// The same with plans from other sources.
+    #[must_use]
+    pub fn mix(self, mix: Mix) -> Self {
+        Self { mix, ..self }
     }
 
     /// The same with so many runs at once.
@@ -207,39 +231,26 @@ impl Sweep {
     /// Runs all seeds and tells `progress` now and then how far it is.
     pub fn run_with(&self, mut progress: impl FnMut(Progress)) -> Outcome {
         let began = Instant::now();
-        let shared = Arc::new(Shared::new(self));
-        let (sender, summaries) = mpsc::channel();
-        // Not scoped: a thread that hangs is left behind.
-        let mut workers: Vec<_> = (0..self.jobs)
-            .map(|_| {
-                let (shared, sender) = (Arc::clone(&shared), sender.clone());
-                let busy = Arc::new(Busy::default());
-                let job = Arc::clone(&busy);
-                let thread = thread::spawn(move || shared.work(&job, &sender));
-                Worker { busy, watchdog: Watchdog::new(self.hang_after), thread }
-            })
-            .collect();
+        let total = self.seeds.end.saturating_sub(self.seeds.start);
+        let mut search = Arc::new(self.search());
+        let round = if search.is_learning() { search::ROUND } else { total.max(1) };
         let mut collector = Collector::new(self);
-        while workers.iter().any(|worker| !worker.thread.is_finished()) {
-            thread::sleep(watchdog::LOOKS_EVERY);
-            workers.retain_mut(|worker| match worker.watchdog.look(&worker.busy) {
-                None => true,
-                Some(found) => {
-                    // A second hang would only cost another core.
-                    shared.next.store(self.seeds.end, Ordering::Relaxed);
-                    collector.add(found.with, Summary::hung(found.host, self.hang_after));
-                    false
-                }
-            });
-            summaries.try_iter().for_each(|(seed, summary)| collector.add(seed, summary));
-            progress(shared.progress());
+        let mut from = 0;
+        while from < total {
+            let runs = from..total.min(from + round);
+            from = runs.end;
+            if !round::run(self, &search, runs, &mut collector, &mut progress) {
+                break;
+            }
+            let search = Arc::get_mut(&mut search).expect("the threads of a round have ended");
+            collector.teach(search);
         }
-        for worker in workers {
-            // A run's panics are findings, so this is one of the sweep itself.
-            worker.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        }
-        summaries.try_iter().for_each(|(seed, summary)| collector.add(seed, summary));
-        collector.finish(self, began.elapsed())
+        collector.finish(self, search.matrix().cells(), began.elapsed())
+    }
+
+    /// The search from which the plans come.
+    pub fn search(&self) -> Search {
+        Search::new(&self.design, self.profile, self.mix, self.seeds.start)
     }
 
     /// Runs its corpus and all seeds and panics with a report if a run fails.
@@ -252,12 +263,12 @@ impl Sweep {
     /// When a run fails or diverges, when a required situation is not reached, when one of the
     /// two variables cannot be read, or a plan of the corpus cannot.
     pub fn assert_holds(self) {
-        let seeds_asked_for = self.seeds.end - self.seeds.start;
+        let runs = self.seeds.end - self.seeds.start;
         let sweep = match seeds::from_environment() {
-            Ok(Some(seeds)) if seeds.end - seeds.start < seeds_asked_for => {
-                Self { seeds, required: BTreeSet::new(), ..self }
+            Ok(Some(asked)) if asked.runs() < runs => {
+                Self { required: BTreeSet::new(), ..self.asked(asked) }
             }
-            Ok(Some(seeds)) => self.seeds(seeds),
+            Ok(Some(asked)) => self.asked(asked),
             Ok(None) => self,
             Err(error) => panic!("{error}"),
         };
@@ -280,71 +291,5 @@ impl Sweep {
         let summary = report::terminal::summary(&outcome);
         assert!(outcome.holds(), "{summary}");
         println!("{summary}");
-    }
-}
-
-/// A thread of a sweep, and what watches it.
-struct Worker {
-    busy: Arc<Busy<Seed>>,
-    watchdog: Watchdog,
-    thread: thread::JoinHandle<()>,
-}
-
-/// What the threads of a sweep share.
-struct Shared {
-    sweep: Sweep,
-    next: AtomicU64,
-    runs: AtomicU64,
-    failures: AtomicUsize,
-}
-
-impl Shared {
-    fn new(sweep: &Sweep) -> Self {
-        Self {
-            sweep: sweep.clone(),
-            next: AtomicU64::new(sweep.seeds.start),
-            runs: AtomicU64::new(0),
-            failures: AtomicUsize::new(0),
-        }
-    }
-
-    fn progress(&self) -> Progress {
-        Progress {
-            runs: self.runs.load(Ordering::Relaxed),
-            failures: self.failures.load(Ordering::Relaxed),
-        }
-    }
-
-    /// Runs seeds until there are no more.
-    fn work(&self, busy: &Busy<Seed>, done: &mpsc::Sender<(Seed, Summary)>) {
-        loop {
-            let seed = self.next.fetch_add(1, Ordering::Relaxed);
-            if seed >= self.sweep.seeds.end {
-                return;
-            }
-            let seed = Seed(seed);
-            let summary = self.run_seed(seed, busy);
-            busy.end();
-            self.failures.fetch_add(usize::from(summary.is_failure()), Ordering::Relaxed);
-            self.runs.fetch_add(1, Ordering::Relaxed);
-            if done.send((seed, summary)).is_err() {
-                return; // The sweep was given up.
-            }
-        }
-    }
-
-    fn run_seed(&self, seed: Seed, busy: &Busy<Seed>) -> Summary {
-        let sweep = &self.sweep;
-        let plan = sweep.plan(seed);
-        let watched = || sweep.run_plan(&plan, |world| busy.begin(seed, world.pulse()));
-        let (run, reached) = watched();
-        let diverges = sweep.checks_determinism && !divergence::are_same(&run, &watched().0);
-        let divergence = diverges.then(|| {
-            Divergence::locate(&plan, |world| {
-                busy.begin(seed, world.pulse());
-                (sweep.hosts)(world, &plan);
-            })
-        });
-        Summary::new(run, reached, divergence)
     }
 }

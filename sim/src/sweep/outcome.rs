@@ -3,14 +3,19 @@
 use std::time::Duration;
 
 use super::{Divergence, Shown, Sweep, Tally};
-use crate::random::Seed;
+use crate::plan::Plan;
+use crate::search::Origin;
 use crate::stack::Finding;
 
-/// One seed that failed.
+/// One run that failed.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// The seed.
-    pub seed: Seed,
+    /// Its place among all runs of the sweep, from 0.
+    pub run: u64,
+    /// Where its plan came from.
+    pub origin: Origin,
+    /// Its plan.
+    pub plan: Plan,
     /// What was found.
     pub finding: Finding,
     /// The digest of the run; zeros if it never came back.
@@ -22,19 +27,21 @@ pub struct Failure {
 pub struct Outcome {
     /// The sweep.
     pub sweep: Sweep,
-    /// How many runs it took. They are fewer than there are seeds only if one hung.
+    /// How many runs it took. They are fewer than was asked for only if one hung.
     pub runs: u64,
     /// How many events there were in all runs together.
     pub events: u64,
     /// How long it took in real time.
     pub wall: Duration,
-    /// The seeds that failed, in order.
+    /// How many cells the matrix has; 0 if none of it was to be run.
+    pub matrix_cells: u64,
+    /// The runs that failed, in order.
     pub failures: Vec<Failure>,
     /// The seeds whose two runs were not the same, in order, if that was to be checked.
     pub divergences: Vec<Divergence>,
     /// How often each situation was reached.
     pub tally: Tally,
-    /// SHA-256 over the runs' digests in the order of their seeds.
+    /// SHA-256 over the runs' digests in their order.
     pub digest: [u8; 32],
 }
 

@@ -45,8 +45,43 @@ pub fn parse_seeds(name: &str, text: &str) -> Result<Range<u64>, SeedsError> {
     Ok(seeds)
 }
 
-/// The seeds that `HOLDOVER_SEED` or `HOLDOVER_SEEDS` ask for.
-pub(super) fn from_environment() -> Result<Option<Range<u64>>, SeedsError> {
+/// How much is to be run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Asked {
+    /// So many runs, from whatever sources.
+    Runs(u64),
+    /// Exactly these seeds.
+    Seeds(Range<u64>),
+}
+
+impl Asked {
+    /// Reads `N` as so many runs, `A..B` as exactly these seeds. `name` is only used in errors.
+    ///
+    /// ```
+    /// # use holdover::sweep::Asked;
+    /// assert_eq!(Asked::parse("--seeds", "2000").unwrap(), Asked::Runs(2000));
+    /// assert_eq!(Asked::parse("--seeds", "5..9").unwrap(), Asked::Seeds(5..9));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// When it is neither, is reversed, or asks for nothing at all.
+    pub fn parse(name: &str, text: &str) -> Result<Self, SeedsError> {
+        let seeds = parse_seeds(name, text)?;
+        Ok(if text.contains("..") { Self::Seeds(seeds) } else { Self::Runs(seeds.end) })
+    }
+
+    /// How many runs that is.
+    pub fn runs(&self) -> u64 {
+        match self {
+            Self::Runs(runs) => *runs,
+            Self::Seeds(seeds) => seeds.end - seeds.start,
+        }
+    }
+}
+
+/// What `HOLDOVER_SEED` or `HOLDOVER_SEEDS` ask for.
+pub(super) fn from_environment() -> Result<Option<Asked>, SeedsError> {
     let variable = |name: &str| match env::var(name) {
         Ok(text) => Ok(Some(text)),
         Err(VarError::NotPresent) => Ok(None),
@@ -62,9 +97,9 @@ pub(super) fn from_environment() -> Result<Option<Range<u64>>, SeedsError> {
             text: text.clone(),
             problem: format!("not a number from 0 to {}", u64::MAX),
         })?;
-        return Ok(Some(seed..seed.saturating_add(1)));
+        return Ok(Some(Asked::Seeds(seed..seed.saturating_add(1))));
     }
-    variable("HOLDOVER_SEEDS")?.map(|text| parse_seeds("HOLDOVER_SEEDS", &text)).transpose()
+    variable("HOLDOVER_SEEDS")?.map(|text| Asked::parse("HOLDOVER_SEEDS", &text)).transpose()
 }
 
 #[cfg(test)]

@@ -41,17 +41,16 @@ impl Shown {
     pub(super) fn of_failure(sweep: &Sweep, failure: &Failure) -> Self {
         if let Finding::Hang { host, .. } = &failure.finding {
             let run = Run::hung(host.clone(), sweep.hang_after);
-            return Self { saved: saved(sweep.plan(failure.seed), &run), run, divergence: None };
+            return Self { saved: saved(failure.plan.clone(), &run), run, divergence: None };
         }
-        let mut shown = Self::of_seed(sweep, failure.seed);
+        let mut shown = Self::of_plan(sweep, &failure.plan);
         let is_same = shown.run.digest == failure.digest
             && shown.run.finding.as_ref() == Some(&failure.finding);
         if !is_same {
-            shown.divergence.get_or_insert(Divergence { seed: failure.seed, first: None });
+            shown.divergence.get_or_insert(Divergence { seed: failure.plan.seed, first: None });
             // What was found is what is saved, even if it is not found again.
             let (class, explanation) = (failure.finding.class(), failure.finding.explanation());
-            shown.saved =
-                SavedPlan::new(sweep.plan(failure.seed), class, explanation, failure.digest);
+            shown.saved = SavedPlan::new(failure.plan.clone(), class, explanation, failure.digest);
         }
         shown
     }

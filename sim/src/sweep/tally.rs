@@ -1,6 +1,6 @@
 //! How often each situation was reached in many runs.
 
-use crate::random::Seed;
+use crate::search::Origin;
 use crate::situation::Situation;
 
 /// One situation in many runs.
@@ -10,8 +10,8 @@ pub struct Reached {
     pub name: String,
     /// How many runs reached it.
     pub runs: u64,
-    /// The first seed that did.
-    pub first: Option<Seed>,
+    /// The first run that did.
+    pub first: Option<Origin>,
 }
 
 /// Every situation in many runs, in the order of the list.
@@ -25,13 +25,13 @@ impl Tally {
         Self(situations.iter().map(unreached).collect())
     }
 
-    /// Counts a run that has reached the situations at these places. Runs are counted in the
-    /// order of their seeds.
-    pub(super) fn count(&mut self, seed: Seed, reached: &[usize]) {
+    /// Counts a run that has reached the situations at these places. Runs are counted in
+    /// their order.
+    pub(super) fn count(&mut self, origin: Origin, reached: &[usize]) {
         for place in reached {
             let one = &mut self.0[*place];
             one.runs += 1;
-            one.first.get_or_insert(seed);
+            one.first.get_or_insert(origin);
         }
     }
 

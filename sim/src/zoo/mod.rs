@@ -1,6 +1,7 @@
 //! The zoo: every named design checked, and what was found compared with what it expects.
 
 mod bounds;
+mod simulate;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,6 +13,7 @@ use serde::Serialize;
 
 pub use crate::directed::{NotInTheWorld, why_not_in_the_world};
 pub use bounds::bounds;
+pub use simulate::{Detections, Done, Hunt, Limits, Looked, Method, Simulated, Survivor, simulate};
 
 /// What was found about one design, beside what it expects.
 #[derive(Clone, PartialEq, Debug, Serialize)]

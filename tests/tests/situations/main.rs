@@ -12,6 +12,7 @@ use std::fs;
 use std::path::Path;
 
 use holdover::random::Seed;
+use holdover::search::Origin;
 use holdover::situation;
 use holdover::situation::{Situation, catalogue, to_markdown};
 use holdover::sweep::Sweep;
@@ -63,7 +64,7 @@ fn a_sweep_reaches_what_is_frequent_and_a_long_one_everything() {
 fn the_first_seed_that_reached_a_situation_reaches_it_again() {
     let outcome = Sweep::new(safe()).seeds(0..60).run();
     for one in outcome.tally.iter() {
-        let Some(Seed(first)) = one.first else { continue };
+        let Some(Origin::Seed(Seed(first))) = one.first else { continue };
         let again = Sweep::new(safe()).seeds(first..first + 1).run();
         assert_eq!(again.reached(&one.name), 1, "{} in seed {first}", one.name);
         let before = Sweep::new(safe()).seeds(0..first.max(1)).run();

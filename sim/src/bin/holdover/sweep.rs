@@ -8,7 +8,7 @@ use std::time::Duration;
 use holdover::report::{json, terminal};
 use holdover::shrink::{self, Effort};
 use holdover::situation::Situation;
-use holdover::sweep::{Example, Outcome, Progress, Replayed, Sweep, parse_seeds};
+use holdover::sweep::{Asked, Example, Outcome, Progress, Replayed, Sweep};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::{Problem, Verdict};
@@ -17,9 +17,14 @@ use crate::{Problem, Verdict};
 /// every event.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Which seeds: N for the first N, or A..B.
+    /// How much: N runs, or exactly the seeds A..B.
     #[arg(long, value_name = "N|A..B", default_value = "1000")]
     seeds: String,
+    /// Where the plans come from: the shares of the matrix (every moment with every fault, in an
+    /// order of its own), of seeds, and of mutants of what reached something new. By default
+    /// matrix=1,swarm=2,mutation=1, with A..B swarm=1.
+    #[arg(long, value_name = "MIX")]
+    mix: Option<String>,
     /// How many runs happen at once; as many as there are cores, if not given.
     #[arg(long, value_name = "N")]
     jobs: Option<usize>,
@@ -55,7 +60,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
     let mut sweep = Sweep::new(crate::design("--design", &arguments.design)?)
-        .seeds(parse_seeds("--seeds", &arguments.seeds)?);
+        .asked(Asked::parse("--seeds", &arguments.seeds)?);
+    if let Some(mix) = &arguments.mix {
+        sweep = sweep.mix(mix.parse().map_err(|error| format!("--mix: {error}"))?);
+    }
     if let Some(jobs) = arguments.jobs {
         if jobs == 0 {
             return Err("--jobs 0: at least one run has to happen at once".into());
