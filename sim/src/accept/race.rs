@@ -40,13 +40,11 @@ pub(super) struct Different {
 impl Different {
     fn name(&mut self, operation_id: &OperationId, intent_hash: IntentHash) {
         let first = *self.names.entry(operation_id.clone()).or_insert(intent_hash);
-        if first != intent_hash {
-            self.shared(operation_id, first, intent_hash);
-        }
+        self.compare(operation_id, first, intent_hash);
     }
 
-    fn shared(&mut self, operation_id: &OperationId, first: IntentHash, second: IntentHash) {
-        if self.requested.contains(&first) && self.requested.contains(&second) {
+    fn compare(&mut self, operation_id: &OperationId, first: IntentHash, second: IntentHash) {
+        if first != second && self.requested.contains(&first) && self.requested.contains(&second) {
             self.wrong.get_or_insert_with(|| {
                 format!("{operation_id} names two intents: {first:?} and {second:?}")
             });
@@ -83,12 +81,12 @@ impl Judge for Different {
             Event::OperationCompleted { operation_id, intent_hash, receipt, .. } => {
                 self.name(operation_id, *intent_hash);
                 if let Some(receipt) = receipt {
-                    self.shared(&receipt.operation_id, receipt.intent_hash, *intent_hash);
+                    self.compare(&receipt.operation_id, receipt.intent_hash, *intent_hash);
                 }
             }
             Event::IdentityCollision { receipt } => {
                 let (first, second) = (receipt.first_intent_hash, receipt.second_intent_hash);
-                self.shared(&receipt.conflicting_operation_id, first, second);
+                self.compare(&receipt.conflicting_operation_id, first, second);
             }
             _ => {}
         }

@@ -35,9 +35,10 @@ pub fn terminal(table: &Table, saved: &Saved) -> String {
             let example = example(judged, saved);
             let _ = writeln!(
                 text,
-                "  {:<13}  {:<39}  {runs:>5} runs, see {example}",
+                "  {:<13}  {:<38}  {runs:>5} run{}, see {example}",
                 status.as_str(),
                 row.name,
+                if *runs == 1 { "" } else { "s" },
             );
             if let Some(wrong) = &judged.wrong {
                 let _ = writeln!(text, "                 {wrong}");
@@ -218,7 +219,7 @@ pub fn markdown(table: &Table, saved: &Saved) -> String {
         let runs = if *runs == 0 { "**never reached**".into() } else { runs.to_string() };
         let _ = writeln!(text, "| {name} | {runs} |");
     }
-    let _ = write!(text, "\n## Design\n\n```toml\n{}```\n", acceptance.design.to_toml());
+    let _ = write!(text, "\n## Design\n\n```toml\n{}```\n", acceptance.design.to_toml_in_full());
     text
 }
 
