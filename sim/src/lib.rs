@@ -48,6 +48,7 @@
 //! # Ok::<(), holdover::world::UnknownHost>(())
 //! ```
 
+pub mod accept;
 pub mod directed;
 pub mod fault;
 pub mod fs;

@@ -58,8 +58,13 @@ pub struct Profile {
     pub latency_us_max: u64,
     /// How long the roles wait.
     pub timing: Timing,
-    /// How long a mutation may be inside the destination. Between what `timing` says and this,
-    /// plans differ, so that what happens in the meantime is not as rare as it is short.
+    /// How long a mutation may be inside the destination, where the fence is pushed there: plans
+    /// differ between what `timing` says and this, so that a fence that moves on in the meantime
+    /// is not as rare as the time is short.
+    ///
+    /// Where nobody tells a worker that its lease is gone, it stays short: two workers that both
+    /// rely on a lease ask about each other's tries, and each question aborts what is inside. If
+    /// that takes longer than to ask, neither ever gets through.
     pub effect_us_max: u64,
 }
 
@@ -139,7 +144,7 @@ impl Plan {
             heal_at_us: profile.fault_within_us + profile.fault_us_max,
             link,
             order: Draw { rng: seed.stream("order"), profile }.order(),
-            timing: Draw { rng: seed.stream("timing"), profile }.timing(),
+            timing: Draw { rng: seed.stream("timing"), profile }.timing(design),
             design: design.clone(),
             tasks,
             revocations: Vec::new(),
@@ -192,8 +197,11 @@ impl Draw<'_> {
         }
     }
 
-    fn timing(&mut self) -> Timing {
+    fn timing(&mut self, design: &Design) -> Timing {
         let Profile { timing, effect_us_max, .. } = *self.profile;
+        if !design.fence.is_pushed() {
+            return timing;
+        }
         let effect_us = self.between_log(timing.effect_us, effect_us_max.max(timing.effect_us));
         Timing { effect_us, ..timing }
     }

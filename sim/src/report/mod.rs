@@ -1,5 +1,6 @@
 //! What people and programs are told: on a terminal, as JSON, as a timeline.
 
+pub mod accept;
 pub mod check;
 mod in_world;
 pub mod json;

@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 all held, 1 something was found, 2 the input was wrong.
 
+mod accept;
 mod check;
 mod design;
 mod replay;
@@ -36,6 +37,7 @@ enum Command {
     Sweep(sweep::Arguments),
     Replay(replay::Arguments),
     Situations(situations::Arguments),
+    Accept(accept::Arguments),
 }
 
 /// What a command found.
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         Command::Sweep(arguments) => sweep::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
         Command::Situations(arguments) => situations::run(&arguments),
+        Command::Accept(arguments) => accept::run(&arguments),
     };
     match result {
         Ok(Verdict::Holds) => ExitCode::SUCCESS,

@@ -1,0 +1,396 @@
+//! Rows about writes that reach the destination: under whose authority, and what becomes of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use holdover_model::event::{Event, LeaseEnd, Rejection};
+use holdover_model::identity::{AttemptId, OperationId, WorkerId};
+use holdover_model::lease::{Epoch, Holder, Timestamp};
+use holdover_model::resource::{ResourceId, ResourceVersion};
+use holdover_model::role::{Actor, Message};
+
+use super::judge::{Docket, Judge, Verdict};
+use crate::world::{START_UNIX_NS, Sight};
+
+type Try = (OperationId, AttemptId);
+
+/// How far off a timestamp has to be to count as one that a worker has chosen.
+const CHOSEN: Duration = Duration::from_secs(1);
+
+/// How long after the end of its term, in a system that nothing disturbs, a lease is over without
+/// any doubt.
+const NO_DOUBT: Duration = Duration::from_millis(300);
+
+/// A write, at the moment when it arrives.
+pub(super) struct Arrival {
+    holder: Holder,
+    /// Who was told last that it is ready, and whether that has written since.
+    ready: Option<(Holder, bool)>,
+    /// To whom the epoch was issued for this resource, if it was.
+    issued_to: Option<WorkerId>,
+    /// The highest epoch that was issued for this resource.
+    last_epoch: Epoch,
+    /// How the lease under which it comes has ended, if it has.
+    end: Option<LeaseEnd>,
+    /// Whether the authority has restarted since that lease was granted.
+    is_from_before_restart: bool,
+    /// Whether the operation was claimed for another resource.
+    is_for_other_resource: bool,
+    /// Whether its worker has chosen its timestamps.
+    has_chosen_times: bool,
+    /// Whether the term is over beyond doubt, whatever anybody has declared.
+    is_past_its_term: bool,
+}
+
+impl Arrival {
+    fn is_issued(&self) -> bool {
+        self.issued_to.as_ref() == Some(&self.holder.worker)
+    }
+
+    fn is_ready(&self) -> bool {
+        self.ready.as_ref().is_some_and(|(ready, _)| *ready == self.holder)
+    }
+
+    /// A successor of another name, or of the same one, has been told that it is ready.
+    fn is_succeeded(&self, by_itself: bool) -> bool {
+        self.is_issued()
+            && self.ready.as_ref().is_some_and(|(ready, _)| {
+                ready.epoch > self.holder.epoch && (ready.worker == self.holder.worker) == by_itself
+            })
+    }
+
+    fn has_successor_written(&self) -> bool {
+        self.ready.as_ref().is_some_and(|(_, has_written)| *has_written)
+    }
+
+    pub(super) fn is_current(&self) -> bool {
+        self.is_ready() && self.end.is_none() && !self.is_for_other_resource
+    }
+
+    pub(super) fn is_before_first_write(&self) -> bool {
+        self.is_succeeded(false) && !self.has_successor_written()
+    }
+
+    pub(super) fn is_after_first_write(&self) -> bool {
+        self.is_succeeded(false) && self.has_successor_written()
+    }
+
+    pub(super) fn is_expired_without_replacement(&self) -> bool {
+        self.is_ready() && self.end == Some(LeaseEnd::Expired)
+    }
+
+    pub(super) fn is_revoked(&self) -> bool {
+        self.is_ready() && self.end == Some(LeaseEnd::Revoked)
+    }
+
+    pub(super) fn is_made_up(&self) -> bool {
+        !self.is_for_other_resource && self.holder.epoch > self.last_epoch
+    }
+
+    pub(super) fn is_another_workers(&self) -> bool {
+        let is_ready = |(ready, _): &(Holder, bool)| ready.epoch == self.holder.epoch;
+        !self.is_for_other_resource
+            && self.end.is_none()
+            && self.ready.as_ref().is_some_and(is_ready)
+            && self.issued_to.as_ref().is_some_and(|worker| *worker != self.holder.worker)
+    }
+
+    pub(super) fn is_for_other_resource(&self) -> bool {
+        self.is_for_other_resource
+    }
+
+    pub(super) fn is_of_earlier_self(&self) -> bool {
+        self.is_succeeded(true)
+    }
+
+    pub(super) fn is_late_by_chosen_times(&self) -> bool {
+        self.has_chosen_times
+            && self.is_issued()
+            && (self.end == Some(LeaseEnd::Expired) || self.is_past_its_term)
+    }
+
+    pub(super) fn is_old_authority_after_restart(&self) -> bool {
+        let is_over = self.is_succeeded(false) || self.is_succeeded(true) || self.end.is_some();
+        self.is_from_before_restart && self.is_issued() && is_over
+    }
+}
+
+/// Judges the writes that arrive in one way.
+pub(super) struct Gate {
+    is_case: fn(&Arrival) -> bool,
+    /// Whether they have to be let in, or to be refused.
+    admits: bool,
+    known: Known,
+    cases: Docket<Try>,
+}
+
+impl Gate {
+    /// These writes have to be refused for their authority, and to leave no trace.
+    pub(super) fn refuses(is_case: fn(&Arrival) -> bool) -> Box<dyn Judge> {
+        Box::new(Self { is_case, admits: false, known: Known::default(), cases: Docket::default() })
+    }
+
+    /// These writes have to be let in, with a receipt that says so.
+    pub(super) fn admits(is_case: fn(&Arrival) -> bool) -> Box<dyn Judge> {
+        Box::new(Self { is_case, admits: true, known: Known::default(), cases: Docket::default() })
+    }
+
+    fn committed(&mut self, case: &Try, holder: &Holder, resource: &ResourceId) {
+        if self.admits {
+            self.cases.is_right(case);
+        } else {
+            self.cases.is_wrong(case, || {
+                format!("{} {} changed {resource} under {holder}", case.0, case.1)
+            });
+        }
+    }
+
+    fn rejected(&mut self, case: &Try, event: &Event) {
+        let Event::EffectRejected { resource, holder, reason, version, .. } = event else { return };
+        let is_about_authority = matches!(
+            reason,
+            Rejection::StaleEpoch
+                | Rejection::UnknownEpoch
+                | Rejection::OtherWorker
+                | Rejection::Sealed
+                | Rejection::Misconfigured
+        );
+        let what =
+            || format!("{} {} under {holder} was refused: {}", case.0, case.1, reason.as_str());
+        if !is_about_authority {
+            self.cases.drop(case);
+        } else if self.admits {
+            if self.known.is_admitted(resource, holder) {
+                self.cases.is_wrong(case, what);
+            }
+            self.cases.drop(case);
+        } else if self.known.versions.get(resource).is_some_and(|known| known != version) {
+            self.cases.is_wrong(case, || what() + ", and left a trace");
+        } else {
+            self.cases.is_right(case);
+        }
+    }
+}
+
+impl Judge for Gate {
+    fn sees(&mut self, sight: &Sight<'_>) {
+        if let Sight::Event(record) = sight {
+            match &record.event {
+                Event::EffectCommitted { receipt, .. } => {
+                    let case = (receipt.operation_id.clone(), receipt.attempt_id);
+                    self.committed(&case, &receipt.holder, &receipt.resource);
+                }
+                event @ Event::EffectRejected { envelope, .. } => {
+                    let case = (envelope.operation_id.clone(), envelope.attempt_id);
+                    self.rejected(&case, event);
+                }
+                Event::EffectReplayed { receipt, attempt_id } => {
+                    self.cases.drop(&(receipt.operation_id.clone(), *attempt_id));
+                }
+                _ => {}
+            }
+        }
+        if let Sight::Down { host, .. } = sight
+            && self.known.destination.as_deref() == Some(*host)
+        {
+            // What was inside is aborted, and nobody answers for it.
+            self.cases.drop_if(|_| true);
+        }
+        if let Some((case, arrival)) = self.known.sees(sight)
+            && (self.is_case)(&arrival)
+        {
+            self.cases.open(case);
+        }
+    }
+
+    fn verdict(&self) -> Verdict {
+        self.cases.verdict()
+    }
+}
+
+/// That no epoch is issued twice, from the first restart of the authority on.
+pub(super) struct AfterRestart {
+    gate: Box<dyn Judge>,
+    authority: Option<String>,
+    has_restarted: bool,
+    issued: BTreeMap<ResourceId, Epoch>,
+    wrong: Option<String>,
+}
+
+impl AfterRestart {
+    pub(super) fn new() -> Box<dyn Judge> {
+        Box::new(Self {
+            gate: Gate::refuses(Arrival::is_old_authority_after_restart),
+            authority: None,
+            has_restarted: false,
+            issued: BTreeMap::new(),
+            wrong: None,
+        })
+    }
+}
+
+impl Judge for AfterRestart {
+    fn sees(&mut self, sight: &Sight<'_>) {
+        self.gate.sees(sight);
+        match sight {
+            Sight::Event(record) => {
+                let Event::LeaseGranted { lease, .. } = &record.event else { return };
+                self.authority = Some(record.host.to_string());
+                let last = self.issued.entry(lease.resource.clone()).or_default();
+                if self.has_restarted && lease.epoch <= *last {
+                    self.wrong.get_or_insert_with(|| {
+                        format!("after a restart, {} was issued again", lease.epoch)
+                    });
+                }
+                *last = lease.epoch.max(*last);
+            }
+            Sight::Up { host, .. } => {
+                self.has_restarted |= self.authority.as_deref() == Some(*host);
+            }
+            _ => {}
+        }
+    }
+
+    fn verdict(&self) -> Verdict {
+        match &self.wrong {
+            Some(what) => Verdict::Wrong(what.clone()),
+            None => self.gate.verdict(),
+        }
+    }
+}
+
+/// What has been seen of authority and destination.
+#[derive(Default)]
+struct Known {
+    issued: BTreeMap<(ResourceId, Epoch), Issue>,
+    ready: BTreeMap<ResourceId, (Holder, bool)>,
+    fences: BTreeMap<ResourceId, Option<Holder>>,
+    claimed_for: BTreeMap<OperationId, ResourceId>,
+    versions: BTreeMap<ResourceId, ResourceVersion>,
+    chosen_times: BTreeSet<WorkerId>,
+    authority: Option<String>,
+    destination: Option<String>,
+    restarts: u32,
+    /// Hosts that a fault has struck.
+    struck: BTreeSet<String>,
+}
+
+/// An epoch that was issued.
+struct Issue {
+    to: WorkerId,
+    expires_at: Timestamp,
+    end: Option<LeaseEnd>,
+    /// How often the authority had restarted by then.
+    restarts: u32,
+}
+
+impl Known {
+    /// Whether the fence admits this holder. A seal comes before the end that it is for.
+    fn is_admitted(&self, resource: &ResourceId, holder: &Holder) -> bool {
+        self.fences.get(resource).is_some_and(|admits| admits.as_ref() == Some(holder))
+    }
+
+    /// Gives the write that arrives, if one does.
+    fn sees(&mut self, sight: &Sight<'_>) -> Option<(Try, Arrival)> {
+        match sight {
+            Sight::Event(record) => self.learns(&record.host, &record.event),
+            Sight::Up { host, .. } if self.authority.as_deref() == Some(*host) => {
+                self.restarts += 1;
+            }
+            Sight::Struck { fault, .. } => {
+                self.struck.extend(fault.hosts().into_iter().map(str::to_owned));
+            }
+            Sight::Shown { at_ns, host, what } => {
+                let (from, message) = what.downcast_ref::<(Actor, Message)>()?;
+                let now_ns = START_UNIX_NS + at_ns;
+                match (from, message) {
+                    (
+                        Actor::Worker(worker),
+                        Message::Acquire { at, .. } | Message::Renew { at, .. },
+                    ) if u128::from(at.unix_ns.abs_diff(now_ns)) > CHOSEN.as_nanos() => {
+                        self.chosen_times.insert(worker.clone());
+                    }
+                    (from, Message::Apply { envelope, resource, holder, .. }) => {
+                        self.destination = Some((*host).to_owned());
+                        let case = (envelope.operation_id.clone(), envelope.attempt_id);
+                        let arrival = self.arrival(from, &case.0, resource, holder, now_ns);
+                        return Some((case, arrival));
+                    }
+                    _ => {}
+                }
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn arrival(
+        &self,
+        from: &Actor,
+        operation_id: &OperationId,
+        resource: &ResourceId,
+        holder: &Holder,
+        now_ns: u64,
+    ) -> Arrival {
+        let issue = self.issued.get(&(resource.clone(), holder.epoch));
+        let of_resource = (resource.clone(), Epoch(0))..=(resource.clone(), Epoch(u64::MAX));
+        let last_epoch = self.issued.range(of_resource).next_back().map(|((_, epoch), _)| *epoch);
+        let is_undisturbed = self.struck.iter().all(|host| host == from.name());
+        let over = issue.map(|issue| issue.expires_at.after(NO_DOUBT));
+        Arrival {
+            holder: holder.clone(),
+            ready: self.ready.get(resource).cloned(),
+            issued_to: issue.map(|issue| issue.to.clone()),
+            last_epoch: last_epoch.unwrap_or_default(),
+            end: issue.and_then(|issue| issue.end),
+            is_from_before_restart: issue.is_some_and(|issue| issue.restarts < self.restarts),
+            is_for_other_resource: self
+                .claimed_for
+                .get(operation_id)
+                .is_some_and(|claimed| claimed != resource),
+            has_chosen_times: self.chosen_times.contains(&holder.worker),
+            is_past_its_term: is_undisturbed && over.is_some_and(|over| over.unix_ns < now_ns),
+        }
+    }
+
+    fn learns(&mut self, host: &str, event: &Event) {
+        match event {
+            Event::LeaseGranted { lease, .. } => {
+                self.authority = Some(host.to_owned());
+                let issue = Issue {
+                    to: lease.worker.clone(),
+                    expires_at: lease.expires_at,
+                    end: None,
+                    restarts: self.restarts,
+                };
+                self.issued.insert((lease.resource.clone(), lease.epoch), issue);
+            }
+            Event::LeaseRenewed { lease } => {
+                if let Some(issue) = self.issued.get_mut(&(lease.resource.clone(), lease.epoch)) {
+                    issue.expires_at = lease.expires_at;
+                }
+            }
+            Event::LeaseEnded { resource, holder, cause, .. } => {
+                if let Some(issue) = self.issued.get_mut(&(resource.clone(), holder.epoch)) {
+                    issue.end = Some(*cause);
+                }
+            }
+            Event::TakeoverComplete { resource, holder } => {
+                self.ready.insert(resource.clone(), (holder.clone(), false));
+            }
+            Event::FenceAdvanced { resource, admits, .. } => {
+                self.fences.insert(resource.clone(), admits.clone());
+            }
+            Event::OperationClaimed { operation_id, resource, .. } => {
+                self.claimed_for.insert(operation_id.clone(), resource.clone());
+            }
+            Event::EffectCommitted { receipt, .. } => {
+                self.versions.insert(receipt.resource.clone(), receipt.version_after);
+                if let Some((ready, has_written)) = self.ready.get_mut(&receipt.resource) {
+                    *has_written |= *ready == receipt.holder;
+                }
+            }
+            _ => {}
+        }
+    }
+}
