@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use holdover::directed::{self, Found};
 use holdover::plan::{Plan, PlanError, SavedPlan};
 use holdover::random::Seed;
 use holdover::report::terminal;
 use holdover::shrink::Effort;
 use holdover::sweep::{Corpus, Replayed, Shown, Standing, Sweep, replay};
-use holdover::zoo::why_not_in_the_world;
+use holdover::zoo::{bounds, why_not_in_the_world};
+use holdover_model::check::{Options, check};
 use holdover_model::design::{Design, NAMED};
 
 fn folder() -> PathBuf {
@@ -96,7 +98,12 @@ fn render() {
             }
         }
         if saved.is_empty() {
-            println!("{name}: nothing was found");
+            // What is too rare for seeds, the checker knows.
+            let verdict = check(&design, &bounds(&design), Options::default());
+            let found = directed::replay(&design, &verdict, &mut |_| ());
+            let Found { plan, .. } = found.unwrap_or_else(|why| panic!("{name}: {why}"));
+            let file = Shown::of_plan(&Sweep::new(design), &plan).saved.save(&folder()).unwrap();
+            println!("{name}: {} from a counterexample", file.display());
         }
     }
 }
