@@ -102,11 +102,7 @@ fn a_plan_that_does_not_show_its_finding_is_not_shrunk() {
 #[test]
 fn the_smallest_plan_for_a_known_bug() {
     let pause = |for_us| PlannedFault {
-        trigger: Trigger::Point {
-            host: "worker-A".into(),
-            name: "before-apply".into(),
-            nth: 1,
-        },
+        trigger: Trigger::Point { host: "worker-A".into(), name: "before-apply".into(), nth: 1 },
         fault: Fault::Freeze { host: "worker-A".into(), for_us },
     };
     let noise = sweep("adapter-check").plan(Seed(63));

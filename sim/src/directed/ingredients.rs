@@ -31,21 +31,22 @@ const POINTS_MAX: u64 = 4;
 /// What to try for a counterexample, the likeliest first.
 pub(super) fn of(design: &Design, counterexample: &Counterexample) -> Vec<PlannedFault> {
     let late = late(counterexample);
-    let told = counterexample.steps.iter().enumerate().flat_map(|(index, step)| {
-        match &step.happening {
+    let told =
+        counterexample.steps.iter().enumerate().flat_map(|(index, step)| match &step.happening {
             Happening::Loss(post) => lost(design, post),
             Happening::Delivery { post, is_doubled: true } => doubled(design, post),
             Happening::Crash => crashes(counterexample, index, &step.actor),
             Happening::Restore => restores(counterexample, index, &step.actor),
             Happening::Signal(Signal::Suspect(worker)) => suspected(worker.as_str(), &late, design),
             _ => vec![],
-        }
-    });
+        });
     let mut faults: Vec<PlannedFault> = told.collect();
     // Each way of being late for all messages, before the next way.
     let ways = late.iter().map(|post| ways_to_be_late(design, post)).collect::<Vec<_>>();
     let most = ways.iter().map(Vec::len).max().unwrap_or(0);
-    faults.extend((0..most).flat_map(|way| ways.iter().filter_map(move |ways| ways.get(way).cloned())));
+    faults.extend(
+        (0..most).flat_map(|way| ways.iter().filter_map(move |ways| ways.get(way).cloned())),
+    );
     let mut known = Vec::new();
     for fault in faults {
         if !known.contains(&fault) {
@@ -165,8 +166,7 @@ fn ways_to_be_late(design: &Design, post: &Post) -> Vec<PlannedFault> {
 }
 
 fn lost(design: &Design, post: &Post) -> Vec<PlannedFault> {
-    let (from, to, kind) =
-        (host(design, &post.from), host(design, &post.to), post.kind.to_owned());
+    let (from, to, kind) = (host(design, &post.from), host(design, &post.to), post.kind.to_owned());
     let fault = Fault::LoseMessage { from, to, kind, times: 1 };
     vec![PlannedFault { trigger: before(design, post), fault }]
 }

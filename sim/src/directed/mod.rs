@@ -137,9 +137,9 @@ fn plans(design: &Design, bounds: &Bounds, counterexample: &Counterexample) -> V
     let two = pairs(&faults);
     let Profile { fault_within_us, fault_us_max, .. } = Profile::default();
     let mut plans = Vec::new();
-    for (timing, choices) in [few, two].iter().flat_map(|choices| {
-        timings.iter().map(move |timing| (*timing, choices))
-    }) {
+    for (timing, choices) in
+        [few, two].iter().flat_map(|choices| timings.iter().map(move |timing| (*timing, choices)))
+    {
         for (faults, tasks) in
             choices.iter().flat_map(|faults| workloads.iter().map(move |tasks| (faults, tasks)))
         {
@@ -165,7 +165,10 @@ fn pairs(faults: &[PlannedFault]) -> Vec<Vec<PlannedFault>> {
     let places = (0..faults.len()).flat_map(|other| (0..other).map(move |one| (one, other)));
     let mut places: Vec<_> = places.collect();
     places.sort_by_key(|(one, other)| one + other);
-    places.into_iter().map(|(one, other)| vec![faults[one].clone(), faults[other].clone()]).collect()
+    places
+        .into_iter()
+        .map(|(one, other)| vec![faults[one].clone(), faults[other].clone()])
+        .collect()
 }
 
 fn run(plan: &Plan, invariant: InvariantId) -> Option<Finding> {

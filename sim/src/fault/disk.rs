@@ -138,20 +138,38 @@ impl fmt::Display for DiskFault {
             Self::Tear { host, kept_bytes, restart_after_us } => write!(
                 f,
                 "crash {host} within a write of which {kept_bytes} bytes survive, \
-                 restart after {restart_after_us}", restart_after_us = Microseconds(*restart_after_us)),
+                 restart after {restart_after_us}",
+                restart_after_us = Microseconds(*restart_after_us)
+            ),
             Self::Fail { host, for_us } => {
-                write!(f, "writes and syncs of {host} fail for {for_us}", for_us = Microseconds(*for_us))
+                write!(
+                    f,
+                    "writes and syncs of {host} fail for {for_us}",
+                    for_us = Microseconds(*for_us)
+                )
             }
             Self::Slow { host, by_us, for_us } => {
-                write!(f, "each write and sync of {host} takes {by_us} longer for {for_us}", by_us = Microseconds(*by_us), for_us = Microseconds(*for_us))
+                write!(
+                    f,
+                    "each write and sync of {host} takes {by_us} longer for {for_us}",
+                    by_us = Microseconds(*by_us),
+                    for_us = Microseconds(*for_us)
+                )
             }
             Self::Fill { host, free_bytes, for_us } => {
-                write!(f, "{free_bytes} bytes are left on the disk of {host} for {for_us}", for_us = Microseconds(*for_us))
+                write!(
+                    f,
+                    "{free_bytes} bytes are left on the disk of {host} for {for_us}",
+                    for_us = Microseconds(*for_us)
+                )
             }
             Self::Restore { host, age_us, restart_after_us } => write!(
                 f,
                 "restore {host} from a backup that is {age_us} old, \
-                 restart after {restart_after_us}", age_us = Microseconds(*age_us), restart_after_us = Microseconds(*restart_after_us)),
+                 restart after {restart_after_us}",
+                age_us = Microseconds(*age_us),
+                restart_after_us = Microseconds(*restart_after_us)
+            ),
         }
     }
 }

@@ -46,7 +46,8 @@ pub(crate) fn forms(fault: &Fault) -> Vec<Fault> {
 }
 
 fn one_step(fault: &Fault) -> Vec<Fault> {
-    let crash = |host: &String, restart_after_us| Fault::Crash { host: host.clone(), restart_after_us };
+    let crash =
+        |host: &String, restart_after_us| Fault::Crash { host: host.clone(), restart_after_us };
     let freeze = |host: &String, for_us| Fault::Freeze { host: host.clone(), for_us };
     match fault {
         Fault::Crash { host, restart_after_us } => vec![freeze(host, *restart_after_us)],
@@ -164,7 +165,8 @@ mod tests {
                 simplified.insert((fault.kind(), form.kind()));
             }
         }
-        let said = FaultKind::ALL.iter().flat_map(|kind| kinds(*kind).iter().map(|to| (*kind, *to)));
+        let said =
+            FaultKind::ALL.iter().flat_map(|kind| kinds(*kind).iter().map(|to| (*kind, *to)));
         assert_eq!(simplified, said.collect());
     }
 }

@@ -134,7 +134,6 @@ pub fn summary(outcome: &Outcome) -> String {
     text + &effort
 }
 
-
 /// What a replay showed, beside what was saved; a seed has no file and nothing to compare.
 pub fn replay(shown: &Shown, file: Option<&Path>) -> String {
     let Shown { saved, run, divergence } = shown;

@@ -44,7 +44,8 @@ impl Number {
             // What is rounder and hardly less, where all that is much less is too little.
             let largest = values.last().copied().unwrap_or(0);
             let cut = [100, 1_000, 10_000, 100_000].map(|unit| self.value - self.value % unit);
-            values.extend(cut.into_iter().rev().filter(|us| (largest + 1..self.value).contains(us)));
+            values
+                .extend(cut.into_iter().rev().filter(|us| (largest + 1..self.value).contains(us)));
             values.dedup();
             values
         };

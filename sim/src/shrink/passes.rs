@@ -37,9 +37,10 @@ fn drop_chunks<T: Clone>(
         while start < length(shrinker) {
             let end = (start + chunk).min(length(shrinker));
             let is_enough = length(shrinker) - (end - start) >= keep_min;
-            let dropped = is_enough && shrinker.accept_with(|plan| {
-                list(plan).drain(start..end);
-            });
+            let dropped = is_enough
+                && shrinker.accept_with(|plan| {
+                    list(plan).drain(start..end);
+                });
             helped |= dropped;
             // What came after now stands here.
             if !dropped {
@@ -114,8 +115,7 @@ fn simplify_numbers(shrinker: &mut Shrinker<'_>) -> bool {
     for index in 0..numbers::of(&shrinker.plan).len() {
         let values = numbers::of(&shrinker.plan)[index].simpler();
         let Some((first, _)) = values.split_first() else { continue };
-        let mut accept =
-            |value: u64| shrinker.accept_with(|plan| numbers::set(plan, index, value));
+        let mut accept = |value: u64| shrinker.accept_with(|plan| numbers::set(plan, index, value));
         if accept(*first) {
             helped = true;
             continue;

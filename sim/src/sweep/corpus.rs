@@ -51,8 +51,7 @@ impl Corpus {
     /// When a file cannot be read or is not a saved plan: a plan that is skipped is one that is
     /// not refound.
     pub fn load(folder: &Path) -> Result<Self, PlanError> {
-        let failed =
-            |error| PlanError::File { file: folder.display().to_string(), error };
+        let failed = |error| PlanError::File { file: folder.display().to_string(), error };
         let mut files = Vec::new();
         if folder.exists() {
             for entry in fs::read_dir(folder).map_err(failed)? {
@@ -100,13 +99,14 @@ impl Corpus {
         hosts: Install,
         hang_after: Duration,
     ) -> Result<Vec<Replayed>, PlanError> {
-        let replay = |(file, saved): (PathBuf, SavedPlan)| match replay_with(saved, hosts, hang_after) {
-            Ok(shown) => Ok(Replayed { file, shown }),
-            Err(error) => Err(PlanError::Malformed {
-                file: file.display().to_string(),
-                problem: error.to_string(),
-            }),
-        };
+        let replay =
+            |(file, saved): (PathBuf, SavedPlan)| match replay_with(saved, hosts, hang_after) {
+                Ok(shown) => Ok(Replayed { file, shown }),
+                Err(error) => Err(PlanError::Malformed {
+                    file: file.display().to_string(),
+                    problem: error.to_string(),
+                }),
+            };
         self.plans.into_iter().map(replay).collect()
     }
 }
@@ -138,7 +138,8 @@ impl Replayed {
             return Ok(false);
         }
         let Shown { saved, run, .. } = &self.shown;
-        let explanation = run.finding.as_ref().map_or_else(String::new, |finding| finding.explanation());
+        let explanation =
+            run.finding.as_ref().map_or_else(String::new, |finding| finding.explanation());
         SavedPlan::new(saved.plan.clone(), self.shown.found(), explanation, run.digest)
             .save_again(&self.file)?;
         Ok(true)

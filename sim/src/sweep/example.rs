@@ -74,8 +74,8 @@ impl Outcome {
         effort: Option<Effort>,
         progress: &mut dyn FnMut(shrink::Progress),
     ) -> Example {
-        let small = effort
-            .and_then(|effort| self.sweep.shrink(plan, &failure.finding, effort, progress));
+        let small =
+            effort.and_then(|effort| self.sweep.shrink(plan, &failure.finding, effort, progress));
         let (class, shown) = match &small {
             Some(small) => (small.class.clone(), Shown::of_plan(&self.sweep, &small.plan)),
             None => (Class::of_finding(failure.finding.class()), self.show(failure)),

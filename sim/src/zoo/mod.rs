@@ -10,8 +10,8 @@ use holdover_model::design::{Design, NAMED};
 use holdover_model::invariant::InvariantId;
 use serde::Serialize;
 
-pub use bounds::bounds;
 pub use crate::directed::{NotInTheWorld, why_not_in_the_world};
+pub use bounds::bounds;
 
 /// What was found about one design, beside what it expects.
 #[derive(Clone, PartialEq, Debug, Serialize)]
