@@ -10,8 +10,11 @@ use holdover_model::role::{Actor, Signal};
 
 use crate::fault::{DiskFault, Fault, PlannedFault, Trigger};
 
-/// Longer than a lease, a suspicion and an agent's patience.
+/// Longer than a lease and an agent's patience.
 const LONG_US: u64 = 1_000_000;
+
+/// Longer than a suspicion, shorter than a lease: ownership passes on, and nobody has asked again.
+const MEDIUM_US: u64 = 600_000;
 
 /// Longer than a try waits for its answer, shorter than a suspicion.
 const SHORT_US: u64 = 300_000;
@@ -134,6 +137,7 @@ fn ways_to_be_late(design: &Design, post: &Post) -> Vec<PlannedFault> {
     let (from, to) = (host(design, &post.from), host(design, &post.to));
     let (f, t) = (|| from.clone(), || to.clone());
     let mut ways = vec![
+        Fault::Freeze { host: f(), for_us: MEDIUM_US },
         Fault::Freeze { host: f(), for_us: LONG_US },
         Fault::PartitionOneWay { from: f(), to: t(), for_us: LONG_US },
         Fault::LoseMessage { from: f(), to: t(), kind: post.kind.into(), times: 1 },
@@ -147,7 +151,18 @@ fn ways_to_be_late(design: &Design, post: &Post) -> Vec<PlannedFault> {
     ];
     ways.extend(DOWN_US.map(|restart_after_us| Fault::Crash { host: t(), restart_after_us }));
     ways.extend(DOWN_US.map(|restart_after_us| Fault::Crash { host: f(), restart_after_us }));
-    ways.into_iter().map(|fault| PlannedFault { trigger: before(design, post), fault }).collect()
+    let ways = ways.into_iter().map(|fault| PlannedFault { trigger: before(design, post), fault });
+    // The mutation has arrived, but whoever sent it says nothing more.
+    let silent = (post.kind == "apply").then(|| PlannedFault {
+        trigger: Trigger::Point { host: f(), name: "before-settle".into(), nth: post.nth },
+        fault: Fault::Freeze { host: f(), for_us: LONG_US },
+    });
+    // It has arrived, and what comes of it is not on the disk for a while.
+    let unkept = (1..=POINTS_MAX).map(|nth| PlannedFault {
+        trigger: Trigger::Point { host: t(), name: "before-sync".into(), nth },
+        fault: Fault::Freeze { host: t(), for_us: LONG_US },
+    });
+    ways.chain(silent).chain(unkept).collect()
 }
 
 fn lost(design: &Design, post: &Post) -> Vec<PlannedFault> {

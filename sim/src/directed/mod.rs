@@ -52,8 +52,8 @@ const SHRINKS_WITH: Effort = Effort { runs_max: 400, within: std::time::Duration
 /// How long packets travel, so that what comes first is the plan's doing alone.
 const LATENCY_US: u64 = 1_000;
 
-/// How many steps a plan may take. A run without any fault takes a tenth.
-const STEPS_MAX: u64 = 200_000;
+/// How many steps a plan may take: a multiple of what runs take in which all settles.
+const STEPS_MAX: u64 = 50_000;
 
 /// A plan that shows in the world what the checker has found.
 #[derive(Clone, Debug)]

@@ -10,8 +10,12 @@ use crate::stack::{AGENTS, Effect, Timing, WORKERS};
 /// When a second operation begins: with the first, after it, after a takeover.
 const LATER_US: [u64; 3] = [0, 300_000, 1_000_000];
 
-/// How long a slow mutation is inside the destination: longer than a suspicion takes.
-const SLOW_EFFECT_US: u64 = 1_000_000;
+/// How long a slow mutation is inside the destination: longer than a suspicion takes, and shorter
+/// than a lease, or no worker would ever get one done.
+const SLOW_EFFECT_US: u64 = 600_000;
+
+/// How long workers wait for it.
+const PATIENT_TRY_US: u64 = 650_000;
 
 /// The workloads to try, the likeliest first.
 pub(super) fn of(bounds: &Bounds, counterexample: &Counterexample) -> Vec<Vec<PlannedTask>> {
@@ -38,13 +42,17 @@ pub(super) fn of(bounds: &Bounds, counterexample: &Counterexample) -> Vec<Vec<Pl
 }
 
 /// How long roles wait. Where an effect is late in the checker, it may have to be late inside the
-/// destination: then a mutation that takes a second is tried, too.
+/// destination: then slow mutations, and workers that wait for them, are tried, too.
 pub(super) fn timings(counterexample: &Counterexample) -> Vec<Timing> {
     let is_effect = |step: &Moment| matches!(step.happening, Happening::Signal(Signal::Effect(..)));
     let mut steps = counterexample.steps.windows(2);
     let is_late = steps.any(|two| is_effect(&two[1]) && two[1].actor != two[0].actor);
     let usual = Timing::default();
-    let slow = is_late.then_some(Timing { effect_us: SLOW_EFFECT_US, ..usual });
+    let slow = is_late.then_some(Timing {
+        effect_us: SLOW_EFFECT_US,
+        attempt_timeout_us: PATIENT_TRY_US,
+        ..usual
+    });
     std::iter::once(usual).chain(slow).collect()
 }
 

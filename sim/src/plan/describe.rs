@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{Plan, Revocation};
 use crate::fault::Microseconds;
+use crate::stack::Timing;
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -17,6 +18,12 @@ impl fmt::Display for Plan {
             write!(f, ", {}", self.order)?;
         }
         writeln!(f, "; everything heals at {}", Microseconds(self.heal_at_us))?;
+        let usual = Timing::default();
+        for ((name, us), (_, usually_us)) in self.timing.named().into_iter().zip(usual.named()) {
+            if us != usually_us {
+                writeln!(f, "wait:  {name} is {}", Microseconds(us))?;
+            }
+        }
         for task in &self.tasks {
             let effect = task.effect.target().resource_id();
             let begin = Microseconds(task.begin_at_us);

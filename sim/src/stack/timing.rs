@@ -54,6 +54,22 @@ impl Timing {
         Duration::from_micros(self.lease_term_us)
     }
 
+    /// Every duration with its name, in microseconds.
+    pub(crate) fn named(&self) -> [(&'static str, u64); 10] {
+        [
+            ("a lease's term", self.lease_term_us),
+            ("the time to a renewal", self.renewal_us),
+            ("the time to a resend", self.resend_us),
+            ("the time that a try waits for its answer", self.attempt_timeout_us),
+            ("the time between two polls", self.poll_us),
+            ("an agent's patience", self.agent_timeout_us),
+            ("the time that an unused lease is kept", self.idle_us),
+            ("the time that a mutation takes inside the destination", self.effect_us),
+            ("the time between two heartbeats", self.heartbeat_us),
+            ("the time to a suspicion", self.suspicion_us),
+        ]
+    }
+
     /// The duration behind a delay.
     pub fn of(&self, delay: Delay) -> Duration {
         Duration::from_micros(match delay {
