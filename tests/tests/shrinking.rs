@@ -117,8 +117,12 @@ fn the_smallest_plan_for_a_known_bug() {
         ("agent-2", 100_000, Effect::WebhookDestination),
         ("agent-1", 234_567, Effect::Invoice),
     ];
-    let task =
-        |(agent, begin_at_us, effect)| PlannedTask { agent: host(agent), begin_at_us, effect };
+    let task = |(agent, begin_at_us, effect)| PlannedTask {
+        agent: host(agent),
+        begin_at_us,
+        effect,
+        misuse: None,
+    };
     let plan = Plan {
         tasks: wanted.map(task).into(),
         faults: [&noise[..1], &[pause(654_321)], &noise[1..]].concat(),

@@ -13,8 +13,8 @@ use holdover_model::design::Design;
 use rand_chacha::ChaCha8Rng;
 use serde::{Deserialize, Serialize};
 
-use crate::fault::FaultKind;
 use crate::fault::catalogue::LASTS_US;
+use crate::fault::{FaultKind, PlannedFault};
 use crate::plan::{Plan, PlannedTask};
 use crate::random::{Seed, between, choose};
 use crate::stack::{AGENTS, Change, Effect, Misuse, Timing};
@@ -131,14 +131,7 @@ impl Plan {
         let mut draw = Draw { rng: seed.stream("plan"), profile };
         let (link, mut tasks) = (draw.link(), draw.tasks());
         Draw { rng: seed.stream("misuse"), profile }.misuse(&mut tasks);
-        // Other stores lose evidence that was given, and a store for ownership and value is one.
-        let can_be_restored = !design.fence.is_co_located();
-        let kinds: Vec<_> = FaultKind::ALL
-            .iter()
-            .copied()
-            .filter(|kind| *kind != FaultKind::Restore || can_be_restored)
-            .collect();
-        let faults = Draw { rng: seed.stream("faults"), profile }.faults(&kinds);
+        let faults = Draw { rng: seed.stream("faults"), profile }.faults(&kinds(design));
         Self {
             seed,
             heal_at_us: profile.fault_within_us + profile.fault_us_max,
@@ -151,6 +144,19 @@ impl Plan {
             faults,
         }
     }
+}
+
+/// The kinds of faults that plans of a design may have.
+pub(super) fn kinds(design: &Design) -> Vec<FaultKind> {
+    // Other stores lose evidence that was given, and a store for ownership and value is one.
+    let can_be_restored = !design.fence.is_co_located();
+    let all = FaultKind::ALL.iter().copied();
+    all.filter(|kind| *kind != FaultKind::Restore || can_be_restored).collect()
+}
+
+/// One fault of a kind, drawn from a seed.
+pub(super) fn fault(kind: FaultKind, seed: Seed) -> PlannedFault {
+    Draw { rng: seed.stream("fault"), profile: &Profile::default() }.fault(kind)
 }
 
 pub(super) struct Draw<'a> {

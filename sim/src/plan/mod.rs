@@ -8,6 +8,7 @@ mod class;
 mod describe;
 mod generate;
 mod saved;
+mod strategy;
 
 use holdover_model::design::Design;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub use class::Class;
 pub use generate::Profile;
 pub use saved::{Expected, SavedPlan};
+pub use strategy::{any, any_for, faults, link, order, tasks};
 
 use crate::fault::PlannedFault;
 use crate::random::Seed;

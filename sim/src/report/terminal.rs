@@ -13,8 +13,19 @@ use crate::sweep::{Divergence, Example, Outcome, Replayed, Shown, Standing, Swee
 
 /// What is about to run, with every knob: enough to run it again if the process dies.
 pub fn headline(sweep: &Sweep) -> String {
+    let search = sweep.search();
+    let matrix = search.matrix();
+    let matrix = match matrix.cells() {
+        0 => String::new(),
+        cells => format!(
+            " matrix={cells} (without faults {}, single {}, in pairs {})",
+            matrix.quiet(),
+            matrix.singles(),
+            matrix.pairs()
+        ),
+    };
     format!(
-        "holdover {} sweep design={} seeds={}..{} mix={} jobs={} {}",
+        "holdover {} sweep design={} seeds={}..{} mix={}{matrix} jobs={} {}",
         env!("CARGO_PKG_VERSION"),
         sweep.design.name,
         sweep.seeds.start,

@@ -107,7 +107,7 @@ impl Draw<'_> {
             .collect()
     }
 
-    fn fault(&mut self, kind: FaultKind) -> PlannedFault {
+    pub(super) fn fault(&mut self, kind: FaultKind) -> PlannedFault {
         let Profile { fault_us_min, fault_us_max, .. } = *self.profile;
         let for_us = self.between_log(fault_us_min, fault_us_max);
         let (from, to) = self.pick(&CONVERSATIONS);
