@@ -96,12 +96,8 @@ impl fmt::Display for NotShown {
 /// is.
 pub fn why_not_in_the_world(design: &str) -> Option<NotInTheWorld> {
     Some(match design {
-        "approval-by-request-number" | "bearer-approval" | "reusable-approval" => {
-            NotInTheWorld::BorrowedConsent
-        }
         "fingerprint-of-the-body" => NotInTheWorld::SamePayload,
         "version-only" => NotInTheWorld::Recreation,
-        "invented-epoch" => NotInTheWorld::InventedEpoch,
         "typo-disables-fence" => NotInTheWorld::Misconfiguration,
         "pruned-key" => NotInTheWorld::Forgetting,
         _ => return None,

@@ -20,16 +20,24 @@ use crate::random::{Seed, between, choose};
 use crate::stack::{AGENTS, Change, Effect, Misuse, Timing};
 use crate::world::{LinkProfile, Order};
 
+/// What plans are like.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Style {
+    /// Half of the kinds of faults are absent from each plan; faults wait for what the system does;
+    /// tasks meet, and some are misused; latencies are drawn in different [orders](Order).
+    Swarm,
+    /// What one would write first, to compare with: any kind of fault in any plan, tasks and
+    /// faults at any time, every duration as likely as any other.
+    Uniform,
+}
+
 /// The knobs from which plans are drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
-    /// Whether a random half of the kinds of faults is absent from each plan.
-    pub is_swarm: bool,
-    /// Whether faults wait for what the system does. Without it each strikes at a time.
-    pub has_triggers: bool,
-    /// Whether half of the plans draw their latencies in another [order](Order).
-    pub has_order_bias: bool,
+    /// What plans are like.
+    pub style: Style,
     /// The fewest tasks in a plan. The articles' three are always among them.
     pub tasks_min: u64,
     /// The most tasks in a plan.
@@ -71,9 +79,7 @@ pub struct Profile {
 impl Default for Profile {
     fn default() -> Self {
         Self {
-            is_swarm: true,
-            has_triggers: true,
-            has_order_bias: true,
+            style: Style::Swarm,
             tasks_min: 6,
             tasks_max: 8,
             begin_within_us: 600_000,
@@ -94,9 +100,9 @@ impl Default for Profile {
 }
 
 impl Profile {
-    /// The baseline to compare with: any kind of fault in any plan, at any time.
+    /// The baseline to compare with.
     pub fn uniform() -> Self {
-        Self { is_swarm: false, has_triggers: false, has_order_bias: false, ..Self::default() }
+        Self { style: Style::Uniform, ..Self::default() }
     }
 }
 
@@ -173,12 +179,19 @@ impl Draw<'_> {
         *choose(&mut self.rng, items)
     }
 
+    fn is_uniform(&self) -> bool {
+        self.profile.style == Style::Uniform
+    }
+
     pub(super) fn is_heads(&mut self) -> bool {
         self.between(0, 1) == 1
     }
 
     /// Log-uniform: every doubling is equally likely.
     pub(super) fn between_log(&mut self, min: u64, max: u64) -> u64 {
+        if self.is_uniform() {
+            return self.between(min, max);
+        }
         let doublings = (max / min.max(1)).max(1).ilog2();
         let low = min << self.between(0, u64::from(doublings));
         self.between(low, (low * 2).min(max).max(low))
@@ -193,7 +206,7 @@ impl Draw<'_> {
     /// Half of the plans draw each latency on its own.
     fn order(&mut self) -> Order {
         match self.between(0, 3) {
-            _ if !self.profile.has_order_bias => Order::Uniform,
+            _ if self.is_uniform() => Order::Uniform,
             0 => Order::Race,
             1 => {
                 let depth = u32::try_from(self.between(1, 4)).unwrap_or(u32::MAX);
@@ -205,7 +218,7 @@ impl Draw<'_> {
 
     fn timing(&mut self, design: &Design) -> Timing {
         let Profile { timing, effect_us_max, .. } = *self.profile;
-        if !design.fence.is_pushed() {
+        if !design.fence.is_pushed() || self.is_uniform() {
             return timing;
         }
         let effect_us = self.between_log(timing.effect_us, effect_us_max.max(timing.effect_us));
@@ -227,7 +240,10 @@ impl Draw<'_> {
             task(AGENTS[1], together, Effect::WebhookDestination),
             task(AGENTS[0], self.between(0, begin_within_us), Effect::RoutingRule),
         ];
-        for _ in 3..self.between(tasks_min.max(3), tasks_max.max(3)) {
+        if self.is_uniform() {
+            tasks.clear();
+        }
+        for _ in tasks.len() as u64..self.between(tasks_min.max(3), tasks_max.max(3)) {
             let (agent, begin_at_us) = (self.pick(&AGENTS), self.between(0, begin_within_us));
             tasks.push(task(agent, begin_at_us, self.pick(Effect::ALL)));
         }
@@ -245,6 +261,9 @@ impl Draw<'_> {
     /// What goes wrong on the side of those who ask: nothing in most plans.
     fn misuse(&mut self, tasks: &mut [PlannedTask]) {
         let Profile { misuse_one_in, barrier_one_in, .. } = *self.profile;
+        if self.is_uniform() {
+            return;
+        }
         if self.between(1, barrier_one_in.max(1)) == 1 {
             let together = tasks[0].begin_at_us;
             tasks.iter_mut().for_each(|task| task.begin_at_us = together);

@@ -14,7 +14,7 @@ use holdover_model::design::Design;
 use serde::{Deserialize, Serialize};
 
 pub use class::Class;
-pub use generate::Profile;
+pub use generate::{Profile, Style};
 pub use saved::{Expected, SavedPlan};
 pub use strategy::{any, any_for, faults, link, order, tasks};
 

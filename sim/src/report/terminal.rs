@@ -18,10 +18,10 @@ pub fn headline(sweep: &Sweep) -> String {
     let matrix = match matrix.cells() {
         0 => String::new(),
         cells => format!(
-            " matrix={cells} (without faults {}, single {}, in pairs {})",
+            " matrix={cells} (cells: {} without a fault, {} with one, {} with two)",
             matrix.quiet(),
-            matrix.singles(),
-            matrix.pairs()
+            matrix.with_one_fault(),
+            matrix.with_two_faults()
         ),
     };
     format!(

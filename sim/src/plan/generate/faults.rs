@@ -83,13 +83,12 @@ const MESSAGES_BETWEEN: [(&str, &str, &[&str], &[&str]); 10] = [
 
 impl Draw<'_> {
     pub(super) fn faults(&mut self, all: &[FaultKind]) -> Vec<PlannedFault> {
-        let Profile { is_swarm, has_triggers, faults_min, faults_max, control_one_in, .. } =
-            *self.profile;
+        let Profile { faults_min, faults_max, control_one_in, .. } = *self.profile;
         if self.between(1, control_one_in.max(1)) == 1 {
             return Vec::new();
         }
         let mut kinds: Vec<_> =
-            all.iter().copied().filter(|_| !is_swarm || self.is_heads()).collect();
+            all.iter().copied().filter(|_| self.is_uniform() || self.is_heads()).collect();
         if kinds.is_empty() {
             kinds.push(self.pick(all));
         }
@@ -98,7 +97,7 @@ impl Draw<'_> {
             .map(|_| {
                 let kind = self.pick(&kinds);
                 let mut planned = self.fault(kind);
-                if !has_triggers {
+                if self.is_uniform() {
                     let at_us = self.between(0, self.profile.fault_within_us);
                     planned.trigger = Trigger::At { at_us };
                 }
