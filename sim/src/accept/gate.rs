@@ -208,41 +208,72 @@ impl Judge for Gate {
     }
 }
 
-/// That no epoch is issued twice, from the first restart of the authority on.
-pub(super) struct AfterRestart {
+/// Writes under an old epoch have to be refused, and the epoch must not have been issued again in
+/// the first place: then there is no telling the two apart.
+pub(super) struct NewEpochs {
     gate: Box<dyn Judge>,
+    is_about: IssuedAgain,
     authority: Option<String>,
     has_restarted: bool,
-    issued: BTreeMap<ResourceId, Epoch>,
+    issued: BTreeMap<ResourceId, (Epoch, WorkerId)>,
     wrong: Option<String>,
 }
 
-impl AfterRestart {
-    pub(super) fn new() -> Box<dyn Judge> {
+/// When an epoch is issued again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IssuedAgain {
+    /// After a restart of the authority, to anybody.
+    AfterRestart,
+    /// Without one, to the worker that had it.
+    ToTheSame,
+}
+
+impl NewEpochs {
+    pub(super) fn after_restart() -> Box<dyn Judge> {
+        let gate = Gate::refuses(Arrival::is_old_authority_after_restart);
+        Self::new(gate, IssuedAgain::AfterRestart)
+    }
+
+    pub(super) fn for_the_same_worker() -> Box<dyn Judge> {
+        Self::new(Gate::refuses(Arrival::is_of_earlier_self), IssuedAgain::ToTheSame)
+    }
+
+    fn new(gate: Box<dyn Judge>, is_about: IssuedAgain) -> Box<dyn Judge> {
         Box::new(Self {
-            gate: Gate::refuses(Arrival::is_old_authority_after_restart),
+            gate,
+            is_about,
             authority: None,
             has_restarted: false,
             issued: BTreeMap::new(),
             wrong: None,
         })
     }
+
+    fn granted(&mut self, resource: &ResourceId, epoch: Epoch, worker: &WorkerId) {
+        let last = self.issued.get(resource);
+        let is_meant = |(_, to): &(Epoch, WorkerId)| match self.is_about {
+            IssuedAgain::AfterRestart => self.has_restarted,
+            IssuedAgain::ToTheSame => !self.has_restarted && to == worker,
+        };
+        if last.is_some_and(|last| epoch <= last.0 && is_meant(last)) {
+            self.wrong.get_or_insert_with(|| {
+                format!("{epoch} of {resource} was issued again, to {worker}")
+            });
+        }
+        let highest = last.map_or(epoch, |last| epoch.max(last.0));
+        self.issued.insert(resource.clone(), (highest, worker.clone()));
+    }
 }
 
-impl Judge for AfterRestart {
+impl Judge for NewEpochs {
     fn sees(&mut self, sight: &Sight<'_>) {
         self.gate.sees(sight);
         match sight {
             Sight::Event(record) => {
-                let Event::LeaseGranted { lease, .. } = &record.event else { return };
-                self.authority = Some(record.host.to_string());
-                let last = self.issued.entry(lease.resource.clone()).or_default();
-                if self.has_restarted && lease.epoch <= *last {
-                    self.wrong.get_or_insert_with(|| {
-                        format!("after a restart, {} was issued again", lease.epoch)
-                    });
+                if let Event::LeaseGranted { lease, .. } = &record.event {
+                    self.authority = Some(record.host.to_string());
+                    self.granted(&lease.resource, lease.epoch, &lease.worker);
                 }
-                *last = lease.epoch.max(*last);
             }
             Sight::Up { host, .. } => {
                 self.has_restarted |= self.authority.as_deref() == Some(*host);

@@ -16,6 +16,8 @@ pub(super) fn planned(design: &Design) -> Vec<(&'static str, Plan)> {
     let quiet = Quiet(design);
     let ms = 1_000;
     let rule = |agent, begin_at_us| task(agent, begin_at_us, Effect::RoutingRule, None);
+    // It replaces no state, so that nothing but the fence stands against an old worker.
+    let invoice = |agent, begin_at_us| task(agent, begin_at_us, Effect::Invoice, None);
     let misused = |begin_at_us, misuse| task(0, begin_at_us, Effect::RoutingRule, Some(misuse));
     let forged = |lease| misused(0, Misuse::Forged { lease });
     let forgery = |lease| quiet.plan(vec![forged(lease)], vec![]);
@@ -50,6 +52,13 @@ pub(super) fn planned(design: &Design) -> Vec<(&'static str, Plan)> {
                 .plan(vec![rule(0, 0), rule(1, 900 * ms)], vec![stall("before-apply", 1_500 * ms)]),
         ),
         (
+            "write-then-retry-the-old-worker",
+            quiet.plan(
+                vec![invoice(0, 0), invoice(1, 900 * ms)],
+                vec![stall("before-apply", 1_500 * ms)],
+            ),
+        ),
+        (
             "expiry-without-a-replacement",
             quiet.plan(vec![rule(0, 0)], vec![stall("before-apply", 1_200 * ms)]),
         ),
@@ -63,7 +72,7 @@ pub(super) fn planned(design: &Design) -> Vec<(&'static str, Plan)> {
         (
             "restart-the-ownership-service",
             quiet.plan(
-                vec![rule(0, 0), rule(1, 1_400 * ms)],
+                vec![invoice(0, 0), invoice(1, 1_400 * ms)],
                 vec![
                     freeze("before-apply", 2_200 * ms),
                     at(1_000 * ms, crash("authority", 200 * ms)),
