@@ -178,7 +178,7 @@ impl Acceptance {
         let origins = planned
             .iter()
             .enumerate()
-            .map(|(place, (row, _))| Origin::Planned(place, *row))
+            .map(|(place, (row, _))| Origin::Planned(place, row))
             .chain((0..self.seeds).map(|seed| Origin::Swept(Seed(seed))));
         let origins: Vec<_> = origins.collect();
         let (next, over) = (AtomicUsize::new(0), AtomicUsize::new(0));

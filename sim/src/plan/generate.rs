@@ -211,7 +211,9 @@ impl Draw<'_> {
         let Profile { misuse_one_in, barrier_one_in, .. } = *self.profile;
         if self.between(1, barrier_one_in.max(1)) == 1 {
             let together = tasks[0].begin_at_us;
-            tasks.iter_mut().for_each(|task| task.begin_at_us = together);
+            for task in tasks.iter_mut() {
+                task.begin_at_us = together;
+            }
         }
         if self.between(1, misuse_one_in.max(1)) > 1 {
             return;

@@ -29,12 +29,12 @@ fn example(judged: &Judged, saved: &Saved) -> String {
 fn classes(table: &Table) -> Vec<(&'static str, usize, String)> {
     let mut classes: Vec<(&str, usize, String)> = Vec::new();
     for (origin, finding) in &table.findings {
-        match classes.iter_mut().find(|(class, ..)| *class == finding.class()) {
-            Some((_, runs, _)) => *runs += 1,
-            None => {
-                let first = format!("{origin}: {}", finding.explanation());
-                classes.push((finding.class(), 1, first));
-            }
+        if let Some((_, runs, _)) = classes.iter_mut().find(|(class, ..)| *class == finding.class())
+        {
+            *runs += 1;
+        } else {
+            let first = format!("{origin}: {}", finding.explanation());
+            classes.push((finding.class(), 1, first));
         }
     }
     classes
