@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use holdover::plan::{Plan, PlanError, SavedPlan};
 use holdover::random::Seed;
+use holdover::stack::Misuse;
 use holdover::sweep::{Shown, Sweep, replay};
 use holdover_model::design::Design;
 
@@ -116,6 +117,10 @@ fn a_plan_that_names_strangers_is_refused() {
         }];
     });
     assert!(message.contains("worker-Z") && message.contains("worker-A"), "{message}");
+    let message = stranger(&|plan| {
+        plan.tasks[0].misuse = Some(Misuse::ApprovalReplayed { of_task: 99 });
+    });
+    assert!(message.contains("task 99") && message.contains("the last task is"), "{message}");
     let message = stranger(&|plan| plan.link.latency_us_min = plan.link.latency_us_max + 1);
     assert!(message.contains("latency"), "{message}");
 }
