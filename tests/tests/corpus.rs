@@ -9,6 +9,7 @@ use holdover::plan::{Plan, PlanError, SavedPlan};
 use holdover::random::Seed;
 use holdover::report::terminal;
 use holdover::shrink::Effort;
+use holdover::stack::Misuse;
 use holdover::sweep::{Corpus, Replayed, Shown, Standing, Sweep, replay};
 use holdover::zoo::{bounds, why_not_in_the_world};
 use holdover_model::check::{Options, check};
@@ -192,6 +193,10 @@ fn a_plan_that_names_strangers_is_refused() {
         }];
     });
     assert!(message.contains("worker-Z") && message.contains("worker-A"), "{message}");
+    let message = stranger(&|plan| {
+        plan.tasks[0].misuse = Some(Misuse::ApprovalReplayed { of_task: 99 });
+    });
+    assert!(message.contains("task 99") && message.contains("the last task is"), "{message}");
     let message = stranger(&|plan| plan.link.latency_us_min = plan.link.latency_us_max + 1);
     assert!(message.contains("latency"), "{message}");
 }

@@ -23,32 +23,42 @@ const NO_DOUBT: Duration = Duration::from_millis(300);
 
 /// A write, at the moment when it arrives.
 pub(super) struct Arrival {
+    now_ns: u64,
+    resource: ResourceId,
     holder: Holder,
     /// Who was told last that it is ready, and whether that has written since.
     ready: Option<(Holder, bool)>,
-    /// To whom the epoch was issued for this resource, if it was.
-    issued_to: Option<WorkerId>,
+    /// The lease with its epoch, if that was issued for this resource to anybody.
+    issue: Option<Issue>,
     /// The highest epoch that was issued for this resource.
     last_epoch: Epoch,
-    /// How the lease under which it comes has ended, if it has.
-    end: Option<LeaseEnd>,
-    /// Whether the authority has restarted since that lease was granted.
-    is_from_before_restart: bool,
-    /// Whether the operation was claimed for another resource.
-    is_for_other_resource: bool,
+    /// How often the authority has restarted.
+    restarts: u32,
+    /// For which resource the operation was claimed.
+    claimed_for: Option<ResourceId>,
     /// Whether its worker has chosen its timestamps.
     has_chosen_times: bool,
-    /// Whether the term is over beyond doubt, whatever anybody has declared.
-    is_past_its_term: bool,
+    /// Whether no fault has struck anybody but its worker.
+    is_undisturbed: bool,
 }
 
 impl Arrival {
     fn is_issued(&self) -> bool {
-        self.issued_to.as_ref() == Some(&self.holder.worker)
+        self.issue.as_ref().is_some_and(|issue| issue.to == self.holder.worker)
+    }
+
+    fn end(&self) -> Option<LeaseEnd> {
+        self.issue.as_ref().and_then(|issue| issue.end)
     }
 
     fn is_ready(&self) -> bool {
         self.ready.as_ref().is_some_and(|(ready, _)| *ready == self.holder)
+    }
+
+    /// Whether the term is over beyond doubt, whatever anybody has declared.
+    fn is_past_its_term(&self) -> bool {
+        let over_ns = self.issue.as_ref().map(|issue| issue.expires_at.after(NO_DOUBT).unix_ns);
+        self.is_undisturbed && over_ns.is_some_and(|over_ns| over_ns < self.now_ns)
     }
 
     /// A successor of another name, or of the same one, has been told that it is ready.
@@ -64,7 +74,7 @@ impl Arrival {
     }
 
     pub(super) fn is_current(&self) -> bool {
-        self.is_ready() && self.end.is_none() && !self.is_for_other_resource
+        self.is_ready() && self.end().is_none() && !self.is_for_other_resource()
     }
 
     pub(super) fn is_before_first_write(&self) -> bool {
@@ -76,27 +86,28 @@ impl Arrival {
     }
 
     pub(super) fn is_expired_without_replacement(&self) -> bool {
-        self.is_ready() && self.end == Some(LeaseEnd::Expired)
+        self.is_ready() && self.end() == Some(LeaseEnd::Expired)
     }
 
     pub(super) fn is_revoked(&self) -> bool {
-        self.is_ready() && self.end == Some(LeaseEnd::Revoked)
+        self.is_ready() && self.end() == Some(LeaseEnd::Revoked)
     }
 
     pub(super) fn is_made_up(&self) -> bool {
-        !self.is_for_other_resource && self.holder.epoch > self.last_epoch
+        !self.is_for_other_resource() && self.holder.epoch > self.last_epoch
     }
 
     pub(super) fn is_another_workers(&self) -> bool {
         let is_ready = |(ready, _): &(Holder, bool)| ready.epoch == self.holder.epoch;
-        !self.is_for_other_resource
-            && self.end.is_none()
+        !self.is_for_other_resource()
+            && self.end().is_none()
             && self.ready.as_ref().is_some_and(is_ready)
-            && self.issued_to.as_ref().is_some_and(|worker| *worker != self.holder.worker)
+            && self.issue.is_some()
+            && !self.is_issued()
     }
 
     pub(super) fn is_for_other_resource(&self) -> bool {
-        self.is_for_other_resource
+        self.claimed_for.as_ref().is_some_and(|claimed_for| *claimed_for != self.resource)
     }
 
     pub(super) fn is_of_earlier_self(&self) -> bool {
@@ -106,12 +117,13 @@ impl Arrival {
     pub(super) fn is_late_by_chosen_times(&self) -> bool {
         self.has_chosen_times
             && self.is_issued()
-            && (self.end == Some(LeaseEnd::Expired) || self.is_past_its_term)
+            && (self.end() == Some(LeaseEnd::Expired) || self.is_past_its_term())
     }
 
     pub(super) fn is_old_authority_after_restart(&self) -> bool {
-        let is_over = self.is_succeeded(false) || self.is_succeeded(true) || self.end.is_some();
-        self.is_from_before_restart && self.is_issued() && is_over
+        let is_over = self.is_succeeded(false) || self.is_succeeded(true) || self.end().is_some();
+        let is_old = self.issue.as_ref().is_some_and(|issue| issue.restarts < self.restarts);
+        is_old && self.is_issued() && is_over
     }
 }
 
@@ -208,41 +220,72 @@ impl Judge for Gate {
     }
 }
 
-/// That no epoch is issued twice, from the first restart of the authority on.
-pub(super) struct AfterRestart {
+/// Writes under an old epoch have to be refused, and the epoch must not have been issued again in
+/// the first place: then there is no telling the two apart.
+pub(super) struct NewEpochs {
     gate: Box<dyn Judge>,
+    is_about: IssuedAgain,
     authority: Option<String>,
     has_restarted: bool,
-    issued: BTreeMap<ResourceId, Epoch>,
+    issued: BTreeMap<ResourceId, (Epoch, WorkerId)>,
     wrong: Option<String>,
 }
 
-impl AfterRestart {
-    pub(super) fn new() -> Box<dyn Judge> {
+/// When an epoch is issued again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum IssuedAgain {
+    /// After a restart of the authority, to anybody.
+    AfterRestart,
+    /// Without one, to the worker that had it.
+    ToTheSame,
+}
+
+impl NewEpochs {
+    pub(super) fn after_restart() -> Box<dyn Judge> {
+        let gate = Gate::refuses(Arrival::is_old_authority_after_restart);
+        Self::boxed(gate, IssuedAgain::AfterRestart)
+    }
+
+    pub(super) fn for_the_same_worker() -> Box<dyn Judge> {
+        Self::boxed(Gate::refuses(Arrival::is_of_earlier_self), IssuedAgain::ToTheSame)
+    }
+
+    fn boxed(gate: Box<dyn Judge>, is_about: IssuedAgain) -> Box<dyn Judge> {
         Box::new(Self {
-            gate: Gate::refuses(Arrival::is_old_authority_after_restart),
+            gate,
+            is_about,
             authority: None,
             has_restarted: false,
             issued: BTreeMap::new(),
             wrong: None,
         })
     }
+
+    fn granted(&mut self, resource: &ResourceId, epoch: Epoch, worker: &WorkerId) {
+        let last = self.issued.get(resource);
+        let is_meant = |(_, to): &(Epoch, WorkerId)| match self.is_about {
+            IssuedAgain::AfterRestart => self.has_restarted,
+            IssuedAgain::ToTheSame => !self.has_restarted && to == worker,
+        };
+        if last.is_some_and(|last| epoch <= last.0 && is_meant(last)) {
+            self.wrong.get_or_insert_with(|| {
+                format!("{epoch} of {resource} was issued again, to {worker}")
+            });
+        }
+        let highest = last.map_or(epoch, |last| epoch.max(last.0));
+        self.issued.insert(resource.clone(), (highest, worker.clone()));
+    }
 }
 
-impl Judge for AfterRestart {
+impl Judge for NewEpochs {
     fn sees(&mut self, sight: &Sight<'_>) {
         self.gate.sees(sight);
         match sight {
             Sight::Event(record) => {
-                let Event::LeaseGranted { lease, .. } = &record.event else { return };
-                self.authority = Some(record.host.to_string());
-                let last = self.issued.entry(lease.resource.clone()).or_default();
-                if self.has_restarted && lease.epoch <= *last {
-                    self.wrong.get_or_insert_with(|| {
-                        format!("after a restart, {} was issued again", lease.epoch)
-                    });
+                if let Event::LeaseGranted { lease, .. } = &record.event {
+                    self.authority = Some(record.host.to_string());
+                    self.granted(&lease.resource, lease.epoch, &lease.worker);
                 }
-                *last = lease.epoch.max(*last);
             }
             Sight::Up { host, .. } => {
                 self.has_restarted |= self.authority.as_deref() == Some(*host);
@@ -276,6 +319,7 @@ struct Known {
 }
 
 /// An epoch that was issued.
+#[derive(Clone)]
 struct Issue {
     to: WorkerId,
     expires_at: Timestamp,
@@ -335,21 +379,17 @@ impl Known {
         let issue = self.issued.get(&(resource.clone(), holder.epoch));
         let of_resource = (resource.clone(), Epoch(0))..=(resource.clone(), Epoch(u64::MAX));
         let last_epoch = self.issued.range(of_resource).next_back().map(|((_, epoch), _)| *epoch);
-        let is_undisturbed = self.struck.iter().all(|host| host == from.name());
-        let over = issue.map(|issue| issue.expires_at.after(NO_DOUBT));
         Arrival {
+            now_ns,
+            resource: resource.clone(),
             holder: holder.clone(),
             ready: self.ready.get(resource).cloned(),
-            issued_to: issue.map(|issue| issue.to.clone()),
+            issue: issue.cloned(),
             last_epoch: last_epoch.unwrap_or_default(),
-            end: issue.and_then(|issue| issue.end),
-            is_from_before_restart: issue.is_some_and(|issue| issue.restarts < self.restarts),
-            is_for_other_resource: self
-                .claimed_for
-                .get(operation_id)
-                .is_some_and(|claimed| claimed != resource),
+            restarts: self.restarts,
+            claimed_for: self.claimed_for.get(operation_id).cloned(),
             has_chosen_times: self.chosen_times.contains(&holder.worker),
-            is_past_its_term: is_undisturbed && over.is_some_and(|over| over.unix_ns < now_ns),
+            is_undisturbed: self.struck.iter().all(|host| host == from.name()),
         }
     }
 

@@ -77,3 +77,40 @@ impl<K: Ord + Clone> Docket<K> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_never_counts_as_right() {
+        let mut cases = Docket::default();
+        assert_eq!(cases.verdict(), Verdict::NotExercised);
+        cases.open(1);
+        cases.open(2);
+        cases.is_right(&1);
+        assert_eq!(cases.verdict(), Verdict::Open, "the evidence for one of two is not enough");
+        cases.is_right(&2);
+        assert_eq!(cases.verdict(), Verdict::Right);
+        cases.is_right(&3);
+        cases.is_wrong(&3, || "nobody opened it".into());
+        assert_eq!(cases.verdict(), Verdict::Right);
+        cases.open(3);
+        cases.is_wrong(&3, || "wrong".into());
+        cases.open(4);
+        cases.is_right(&4);
+        assert_eq!(cases.verdict(), Verdict::Wrong("wrong".into()), "and wrong stays wrong");
+    }
+
+    #[test]
+    fn a_case_that_comes_to_nothing_shows_nothing() {
+        let mut cases = Docket::default();
+        cases.open(1);
+        cases.drop(&1);
+        cases.is_right(&1);
+        assert_eq!(cases.verdict(), Verdict::NotExercised);
+        cases.open(2);
+        cases.drop_if(|_| true);
+        assert_eq!(cases.verdict(), Verdict::NotExercised);
+    }
+}

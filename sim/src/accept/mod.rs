@@ -164,21 +164,22 @@ impl Acceptance {
 
     /// Does all runs.
     pub fn run(&self) -> Table {
-        self.run_with(|_| ())
+        self.run_with(|_, _| ())
     }
 
-    /// Does all runs, and tells after each how many are over. That is told from several threads.
+    /// Does all runs, and tells after each how many of how many are over. That is told from
+    /// several threads.
     ///
     /// # Panics
     ///
     /// When a thread of its own panics; a panic in a run is a finding.
-    pub fn run_with(&self, progress: impl Fn(usize) + Sync) -> Table {
+    pub fn run_with(&self, progress: impl Fn(usize, usize) + Sync) -> Table {
         let situations = catalogue();
         let planned = plans::planned(&self.design);
         let origins = planned
             .iter()
             .enumerate()
-            .map(|(place, (row, _))| Origin::Planned(place, *row))
+            .map(|(place, (row, _))| Origin::Planned(place, row))
             .chain((0..self.seeds).map(|seed| Origin::Swept(Seed(seed))));
         let origins: Vec<_> = origins.collect();
         let (next, over) = (AtomicUsize::new(0), AtomicUsize::new(0));
@@ -190,7 +191,7 @@ impl Acceptance {
                         let plan = self.plan(*origin, &planned);
                         let outcome = judge(*origin, &plan, &situations);
                         outcomes.lock().expect("nobody panics in here").insert(*origin, outcome);
-                        progress(over.fetch_add(1, Ordering::Relaxed) + 1);
+                        progress(over.fetch_add(1, Ordering::Relaxed) + 1, origins.len());
                     }
                 });
             }

@@ -11,112 +11,108 @@ use crate::random::Seed;
 use crate::stack::{AGENTS, Change, Effect, Forgery, Misuse, Timing};
 use crate::world::LinkProfile;
 
-/// Every planned run of a design: for which row it is made, and the plan.
-pub(super) fn planned(design: &Design) -> Vec<(&'static str, Plan)> {
-    let quiet = Quiet(design);
-    let ms = 1_000;
-    let rule = |agent, begin_at_us| task(agent, begin_at_us, Effect::RoutingRule, None);
-    let misused = |begin_at_us, misuse| task(0, begin_at_us, Effect::RoutingRule, Some(misuse));
-    let forged = |lease| misused(0, Misuse::Forged { lease });
-    let forgery = |lease| quiet.plan(vec![forged(lease)], vec![]);
-    let destination = if design.fence.is_co_located() { "authority" } else { "destination" };
-    let lost_answer = |from: &str| {
-        let (from, to, kind) = (from.to_owned(), "worker-A".into(), "applied".into());
-        at(0, Fault::LoseMessage { from, to, kind, times: 1 })
-    };
-    let step = |by_us| at(1, Fault::ClockStep { host: "worker-A".into(), by_us });
-    let chosen_times = |by_us| {
-        let stalled = stall("before-apply", 1_500 * ms);
-        (
-            "a-timestamp-chosen-by-the-worker",
-            quiet.plan(vec![rule(0, 0)], vec![step(by_us), stalled]),
-        )
-    };
+/// A millisecond.
+const MS: u64 = 1_000;
 
-    let mut plans = vec![
-        // The heartbeat stops, too, so the supervisor has the lease passed on within its term.
-        (
-            "resume-before-the-first-write",
-            quiet.plan(vec![rule(0, 0)], vec![freeze("before-apply", 680 * ms)]),
-        ),
-        (
-            "pause-before-the-mutation",
-            quiet.plan(vec![rule(0, 0)], vec![freeze("before-apply", 200 * ms)]),
-        ),
-        // The heartbeat goes on, so the lease expires.
-        (
-            "expire-and-grant",
-            quiet
-                .plan(vec![rule(0, 0), rule(1, 900 * ms)], vec![stall("before-apply", 1_500 * ms)]),
-        ),
-        (
-            "expiry-without-a-replacement",
-            quiet.plan(vec![rule(0, 0)], vec![stall("before-apply", 1_200 * ms)]),
-        ),
-        (
-            "immediate-revocation",
-            Plan {
-                revocations: vec![Revocation { at_us: 150 * ms, effect: Effect::RoutingRule }],
-                ..quiet.plan(vec![rule(0, 0)], vec![stall("before-apply", 300 * ms)])
-            },
-        ),
+/// A plan, and the name of the row for which it is made.
+type Planned = (&'static str, Plan);
+
+/// Every planned run of a design.
+pub(super) fn planned(design: &Design) -> Vec<Planned> {
+    let quiet = Quiet(design);
+    [handovers(&quiet), ends(&quiet), answers(&quiet), claims(&quiet), forgeries(&quiet)].concat()
+}
+
+/// Another worker takes over, and the first one comes back.
+fn handovers(quiet: &Quiet<'_>) -> Vec<Planned> {
+    // The heartbeat stops along with the work, so the supervisor has the lease passed on.
+    let frozen = |for_us| quiet.plan(vec![rule(0, 0)], vec![freeze("before-apply", for_us)]);
+    // The heartbeat goes on, so the lease expires.
+    let stalled = |tasks| quiet.plan(tasks, vec![stall("before-apply", 1_500 * MS)]);
+    let restarted =
+        vec![freeze("before-apply", 2_200 * MS), at(1_000 * MS, crash("authority", 200 * MS))];
+    vec![
+        ("resume-before-the-first-write", frozen(680 * MS)),
+        ("pause-before-the-mutation", frozen(200 * MS)),
+        ("expire-and-grant", stalled(vec![rule(0, 0), rule(1, 900 * MS)])),
+        ("write-then-retry-the-old-worker", stalled(vec![invoice(0, 0), invoice(1, 900 * MS)])),
         (
             "restart-the-ownership-service",
-            quiet.plan(
-                vec![rule(0, 0), rule(1, 1_400 * ms)],
-                vec![
-                    freeze("before-apply", 2_200 * ms),
-                    at(1_000 * ms, crash("authority", 200 * ms)),
-                ],
-            ),
+            quiet.plan(vec![invoice(0, 0), invoice(1, 1_400 * MS)], restarted),
         ),
-        ("lose-the-write-response", quiet.plan(vec![rule(0, 0)], vec![lost_answer(destination)])),
+    ]
+}
+
+/// A lease ends, and nobody takes over.
+fn ends(quiet: &Quiet<'_>) -> Vec<Planned> {
+    let stalled = |for_us, more: Vec<PlannedFault>| {
+        let faults = [more, vec![stall("before-apply", for_us)]].concat();
+        quiet.plan(vec![rule(0, 0)], faults)
+    };
+    let chosen_times = |by_us| {
+        let step = at(1, Fault::ClockStep { host: "worker-A".into(), by_us });
+        ("a-timestamp-chosen-by-the-worker", stalled(1_500 * MS, vec![step]))
+    };
+    let revocations = vec![Revocation { at_us: 150 * MS, effect: Effect::RoutingRule }];
+    vec![
+        ("expiry-without-a-replacement", stalled(1_200 * MS, vec![])),
+        ("immediate-revocation", Plan { revocations, ..stalled(300 * MS, vec![]) }),
+        chosen_times(-5_000_000),
+        chosen_times(5_000_000),
+    ]
+}
+
+/// A write is answered, or its answer is lost.
+fn answers(quiet: &Quiet<'_>) -> Vec<Planned> {
+    let from = if quiet.0.fence.is_co_located() { "authority" } else { "destination" };
+    let (from, to, kind) = (from.to_owned(), "worker-A".to_owned(), "applied".to_owned());
+    let lost = at(0, Fault::LoseMessage { from, to, kind, times: 1 });
+    vec![
+        ("the-current-holder-writes", quiet.plan(vec![rule(0, 0)], vec![])),
+        ("lose-the-write-response", quiet.plan(vec![rule(0, 0)], vec![lost])),
+    ]
+}
+
+/// Claims come together, come again, or are left behind.
+fn claims(quiet: &Quiet<'_>) -> Vec<Planned> {
+    let misused = |misuse| quiet.plan(vec![misused(0, misuse)], vec![]);
+    let crashed =
+        PlannedFault { trigger: at_point("before-dispatch"), fault: crash("worker-A", 200 * MS) };
+    let mut plans = vec![
         ("different-intents-concurrently", quiet.plan(all_at_once(), vec![])),
-        (
-            "identical-retries-concurrently",
-            quiet.plan(vec![misused(0, Misuse::ClaimedAtOnce { times: 16 })], vec![]),
-        ),
+        ("identical-retries-concurrently", misused(Misuse::ClaimedAtOnce { times: 16 })),
         (
             "existing-id-with-a-changed-payload",
-            quiet.plan(vec![misused(0, Misuse::IdReused { changed: Change::Payload })], vec![]),
+            misused(Misuse::IdReused { changed: Change::Payload }),
         ),
         (
             "crash-between-prepared-and-dispatched",
-            quiet.asking_again(
-                vec![rule(0, 0)],
-                vec![PlannedFault {
-                    trigger: at_point("before-dispatch"),
-                    fault: crash("worker-A", 200 * ms),
-                }],
-            ),
+            quiet.asking_again(vec![rule(0, 0)], vec![crashed]),
         ),
-        ("the-current-holder-writes", quiet.plan(vec![rule(0, 0)], vec![])),
-        ("a-made-up-higher-epoch", forgery(Forgery::HigherEpoch)),
-        ("the-epoch-of-another-worker", forgery(Forgery::OtherWorker)),
-        ("a-lease-for-another-resource", forgery(Forgery::OtherResource)),
-        (
-            "an-earlier-epoch-of-the-same-worker",
-            quiet.plan(
-                vec![
-                    rule(0, 0),
-                    misused(500 * ms, Misuse::Forged { lease: Forgery::EarlierEpoch }),
-                ],
-                vec![],
-            ),
-        ),
-        chosen_times(-5_000 * 1_000),
-        chosen_times(5_000 * 1_000),
     ];
     // Two workers claim the same intent: the first is held up until about the time at which the
     // second, which was asked instead, gets there. A look-up and its insertion are far apart.
     for held_up_ms in [800, 850, 900, 950, 1_000, 1_050] {
-        let mut plan =
-            quiet.asking_again(vec![rule(0, 0)], vec![stall("before-claim", held_up_ms * ms)]);
-        plan.timing.effect_us = 100 * ms;
-        plan.timing.attempt_timeout_us = 400 * ms;
+        let stalled = stall("before-claim", held_up_ms * MS);
+        let mut plan = quiet.asking_again(vec![rule(0, 0)], vec![stalled]);
+        plan.timing.effect_us = 100 * MS;
+        plan.timing.attempt_timeout_us = 400 * MS;
         plans.push(("identical-retries-concurrently", plan));
     }
     plans
+}
+
+/// A write shows a lease that its worker does not hold.
+fn forgeries(quiet: &Quiet<'_>) -> Vec<Planned> {
+    let forged = |begin_at_us, lease| misused(begin_at_us, Misuse::Forged { lease });
+    let plan = |lease| quiet.plan(vec![forged(0, lease)], vec![]);
+    let second = vec![rule(0, 0), forged(500 * MS, Forgery::EarlierEpoch)];
+    vec![
+        ("a-made-up-higher-epoch", plan(Forgery::HigherEpoch)),
+        ("the-epoch-of-another-worker", plan(Forgery::OtherWorker)),
+        ("a-lease-for-another-resource", plan(Forgery::OtherResource)),
+        ("an-earlier-epoch-of-the-same-worker", quiet.plan(second, vec![])),
+    ]
 }
 
 /// Plans in which nothing is left to chance.
@@ -147,6 +143,19 @@ impl Quiet<'_> {
 
 fn task(agent: usize, begin_at_us: u64, effect: Effect, misuse: Option<Misuse>) -> PlannedTask {
     PlannedTask { agent: AGENTS[agent].into(), begin_at_us, effect, misuse }
+}
+
+fn rule(agent: usize, begin_at_us: u64) -> PlannedTask {
+    task(agent, begin_at_us, Effect::RoutingRule, None)
+}
+
+/// It replaces no state, so that nothing but the fence stands against an old worker.
+fn invoice(agent: usize, begin_at_us: u64) -> PlannedTask {
+    task(agent, begin_at_us, Effect::Invoice, None)
+}
+
+fn misused(begin_at_us: u64, misuse: Misuse) -> PlannedTask {
+    task(0, begin_at_us, Effect::RoutingRule, Some(misuse))
 }
 
 /// Each agent wants each effect.

@@ -7,7 +7,7 @@
 use holdover_model::invariant::InvariantId;
 
 use super::checklist::{FenceFirst, LostResponse, Paused};
-use super::gate::{AfterRestart, Arrival, Gate};
+use super::gate::{Arrival, Gate, NewEpochs};
 use super::judge::Judge;
 use super::race::{ChangedPayload, Different, Identical, Recoverable};
 
@@ -101,7 +101,7 @@ pub const ROWS: &[Row] = &[
         step: "Restart the ownership service",
         evidence: "Durable epoch state survives; old authority does not become valid again",
         breaks: &[EpochMonotonic, NoStaleEffect],
-        judge: AfterRestart::new,
+        judge: NewEpochs::after_restart,
     },
     Row {
         section: Section::Checklist,
@@ -213,7 +213,7 @@ pub const ROWS: &[Row] = &[
         step: "A worker acquires again, and a write under its earlier epoch comes",
         evidence: "The write is rejected and leaves no trace",
         breaks: REFUSED,
-        judge: || Gate::refuses(Arrival::is_of_earlier_self),
+        judge: NewEpochs::for_the_same_worker,
     },
     Row {
         section: Section::Fixture,

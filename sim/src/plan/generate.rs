@@ -266,7 +266,9 @@ impl Draw<'_> {
         }
         if self.between(1, barrier_one_in.max(1)) == 1 {
             let together = tasks[0].begin_at_us;
-            tasks.iter_mut().for_each(|task| task.begin_at_us = together);
+            for task in tasks.iter_mut() {
+                task.begin_at_us = together;
+            }
         }
         if self.between(1, misuse_one_in.max(1)) > 1 {
             return;
@@ -321,6 +323,43 @@ mod tests {
         };
         assert_eq!(Vec::from_iter(restored("push-before-ready")), ["authority"]);
         assert!(restored("co-located-gate").is_empty());
+    }
+
+    #[test]
+    fn one_seed_in_four_has_a_careless_caller_of_each_kind() {
+        let misuses: Vec<_> =
+            plans().flat_map(|plan| plan.tasks).filter_map(|task| task.misuse).collect();
+        assert!((400..600).contains(&misuses.len()), "{} of 2000", misuses.len());
+        for change in Change::ALL {
+            assert!(misuses.contains(&Misuse::IdReused { changed: *change }), "{change}");
+        }
+        for of_task in 0..2 {
+            assert!(misuses.contains(&Misuse::ApprovalReplayed { of_task }), "{of_task}");
+        }
+        let at_once = |misuse: &&Misuse| matches!(misuse, Misuse::ClaimedAtOnce { .. });
+        assert!(misuses.iter().filter(at_once).count() > 100);
+    }
+
+    #[test]
+    fn a_consent_is_shown_again_after_it_was_shown() {
+        for plan in plans() {
+            for task in &plan.tasks {
+                if let Some(Misuse::ApprovalReplayed { of_task }) = task.misuse {
+                    assert!(plan.tasks[of_task].begin_at_us < task.begin_at_us);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_mutation_stays_inside_for_longer_only_where_the_fence_is_pushed() {
+        let longest = |design: &str| {
+            let design = Design::named(design).unwrap();
+            let plan = |seed| Plan::generate(Seed(seed), &design, &Profile::default());
+            (0..200).map(|seed| plan(seed).timing.effect_us).max().unwrap()
+        };
+        assert!(longest("push-before-ready") > 16_000);
+        assert_eq!(longest("highest-seen"), Timing::default().effect_us);
     }
 
     #[test]

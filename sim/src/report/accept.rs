@@ -25,6 +25,21 @@ fn example(judged: &Judged, saved: &Saved) -> String {
     }
 }
 
+/// Each class of findings, in how many runs, and what was found in the first of them.
+fn classes(table: &Table) -> Vec<(&'static str, usize, String)> {
+    let mut classes: Vec<(&str, usize, String)> = Vec::new();
+    for (origin, finding) in &table.findings {
+        if let Some((_, runs, _)) = classes.iter_mut().find(|(class, ..)| *class == finding.class())
+        {
+            *runs += 1;
+        } else {
+            let first = format!("{origin}: {}", finding.explanation());
+            classes.push((finding.class(), 1, first));
+        }
+    }
+    classes
+}
+
 /// The table in plain lines.
 pub fn terminal(table: &Table, saved: &Saved) -> String {
     let mut text = String::new();
@@ -45,8 +60,16 @@ pub fn terminal(table: &Table, saved: &Saved) -> String {
             }
         }
     }
-    for (origin, finding) in &table.findings {
-        let _ = writeln!(text, "FOUND {} in {origin}: {}", finding.class(), finding.explanation());
+    for (class, runs, first) in classes(table) {
+        let _ = writeln!(text, "FOUND {class} in {runs} runs, first in {first}");
+    }
+    if saved.is_empty() {
+        let _ = writeln!(
+            text,
+            "replay a seed with: holdover replay SEED --design {}; a planned run is a file with \
+             --save DIR",
+            table.acceptance.design.name
+        );
     }
     let count = |status| table.rows.iter().filter(|row| row.status == status).count();
     let verdict = if table.is_accepted() { "ACCEPTED" } else { "NOT ACCEPTED" };
@@ -232,8 +255,8 @@ fn findings(text: &mut String, table: &Table) {
             "None in {runs} runs. That is no proof: it says something about these runs only."
         );
     }
-    for (origin, finding) in findings {
-        let _ = writeln!(text, "* `{}` in {origin}: {}", finding.class(), finding.explanation());
+    for (class, runs, first) in classes(table) {
+        let _ = writeln!(text, "* `{class}` in {runs} runs, first in {first}");
     }
 }
 

@@ -115,13 +115,19 @@ impl Detector for DifferentIntents {
 /// An id that comes with another intent.
 struct Reused {
     change: Change,
-    intents: BTreeMap<IntentHash, SealedIntent>,
-    operations: BTreeMap<OperationId, IntentHash>,
+    /// Every claim. They are looked through only when an id comes along, which is rare.
+    claims: Vec<SealedIntent>,
+    operations: Vec<(OperationId, IntentHash)>,
 }
 
 impl Reused {
     fn new(change: Change) -> Self {
-        Self { change, intents: BTreeMap::new(), operations: BTreeMap::new() }
+        Self { change, claims: Vec::new(), operations: Vec::new() }
+    }
+
+    fn named_by(&self, id: &OperationId) -> Option<&SealedIntent> {
+        let (_, hash) = self.operations.iter().find(|(operation_id, _)| operation_id == id)?;
+        self.claims.iter().find(|claim| claim.hash() == *hash)
     }
 }
 
@@ -130,7 +136,7 @@ impl Detector for Reused {
         match *sight {
             Sight::Event(record) => {
                 if let Event::OperationClaimed { operation_id, intent_hash, .. } = &record.event {
-                    self.operations.insert(operation_id.clone(), *intent_hash);
+                    self.operations.push((operation_id.clone(), *intent_hash));
                 }
                 false
             }
@@ -138,14 +144,11 @@ impl Detector for Reused {
                 let Some((_, Message::Claim { intent, proposal, .. })) = arrived(what) else {
                     return false;
                 };
-                let first = proposal
-                    .as_ref()
-                    .and_then(|id| self.operations.get(id))
-                    .and_then(|hash| self.intents.get(hash));
+                let first = proposal.as_ref().and_then(|id| self.named_by(id));
                 let is_reached = first.is_some_and(|first| {
                     self.change.is_all_that_differs(first.record(), intent.record())
                 });
-                self.intents.entry(intent.hash()).or_insert_with(|| intent.clone());
+                self.claims.push(intent.clone());
                 is_reached
             }
             _ => false,

@@ -35,7 +35,7 @@
 //! let outcome = Sweep::new(Design::named("push-before-ready").unwrap())
 //!     .seeds(0..40)
 //!     .situations([down, twice])
-//!     .require(["two-effects", "worker-paused-before-mutation"])
+//!     .require(["two-effects", "authority-restarted"])
 //!     .run();
 //! assert!(outcome.holds());
 //! assert!(outcome.reached("ledger-down") > 0);

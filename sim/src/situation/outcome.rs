@@ -60,7 +60,7 @@ struct Unanswered {
     is_committed: bool,
     committed: BTreeSet<Try>,
     decided: BTreeSet<Try>,
-    unanswered: BTreeSet<Try>,
+    unknown: BTreeSet<Try>,
 }
 
 impl Unanswered {
@@ -69,7 +69,7 @@ impl Unanswered {
             is_committed,
             committed: BTreeSet::new(),
             decided: BTreeSet::new(),
-            unanswered: BTreeSet::new(),
+            unknown: BTreeSet::new(),
         }
     }
 }
@@ -87,12 +87,12 @@ impl Detector for Unanswered {
             Event::OutcomeUnknown { operation_id, attempt_id } => {
                 let key = (operation_id.clone(), *attempt_id);
                 let is_there = self.committed.contains(&key);
-                self.unanswered.insert(key);
+                self.unknown.insert(key);
                 self.is_committed && is_there
             }
             Event::Reconciled { operation_id, attempt_id, committed: false } => {
                 let key = (operation_id.clone(), *attempt_id);
-                !self.is_committed && self.unanswered.contains(&key) && !self.decided.contains(&key)
+                !self.is_committed && self.unknown.contains(&key) && !self.decided.contains(&key)
             }
             _ => false,
         }

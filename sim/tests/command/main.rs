@@ -3,6 +3,7 @@
 //! It stands here and not in `tests/`, because cargo tells only a package's own tests where
 //! its binary is.
 
+mod acceptance;
 mod designs;
 mod runs;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use holdover::fault::{DiskFault, Fault};
-use holdover::situation::catalogue;
+use holdover::situation::{Situation, catalogue};
 use holdover_model::event::{Event, LeaseEnd, Outcome, Rejection};
 use holdover_model::identity::AttemptId;
 use holdover_model::intent::{Intent, PayloadHash};
@@ -27,7 +27,7 @@ macro_rules! stories {
 fn every_situation_has_its_story() {
     let told: BTreeSet<_> = NAMES.iter().copied().collect();
     let situations = catalogue();
-    let all: BTreeSet<_> = situations.iter().map(|one| one.name()).collect();
+    let all: BTreeSet<_> = situations.iter().map(Situation::name).collect();
     assert_eq!(told, all);
 }
 

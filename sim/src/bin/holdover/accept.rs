@@ -50,10 +50,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
         acceptance.jobs,
         acceptance.profile,
     );
-    let style = ProgressStyle::with_template("{bar:30} {pos} runs  {elapsed}")
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} runs  {elapsed}")
         .expect("the template is a literal");
     let bar = ProgressBar::new(acceptance.seeds).with_style(style);
-    let table = acceptance.run_with(|runs| bar.set_position(runs as u64));
+    let table = acceptance.run_with(|over, all| {
+        bar.set_length(all as u64);
+        bar.set_position(over as u64);
+    });
     bar.finish_and_clear();
     let saved =
         arguments.save.as_deref().map_or(Ok(Saved::new()), |folder| save(&table, folder))?;
