@@ -152,8 +152,9 @@ const CRASH_LOOP: Entry = Entry {
 };
 
 const CLOCK_STEP: Entry = Entry {
-    meaning: "The wall clock is set forward or back at once and stays so. The monotonic \
-                      clock, and with it every timer, does not notice.",
+    meaning: "The wall clock is set forward or back at once and stays so; at time 0 that is an \
+                      offset for the whole run. The monotonic clock, and with it every timer, does \
+                      not notice.",
     ranges: &[("by_us", STEP_US)],
     real_case: "NTP corrects a clock that was far off; a leap second (Cloudflare DNS, \
                         1 January 2017: time went backwards); an operator sets the time.",

@@ -78,9 +78,10 @@ pub enum DiskFault {
     /// The machine is lost and its disk is replaced by an older backup of it.
     ///
     /// A crash after which the disk is as it was when the newest backup was taken that is at
-    /// least this old; it is empty if there is none. The world backs the disk up after every
-    /// sync, at most once in a millisecond. Whoever runs a restore knows about it, and tells
-    /// the process: see [`restores`](crate::world::restores).
+    /// least this old; it is empty if there is none. The world takes them on a schedule,
+    /// [`backup_every_us`](crate::world::WorldConfig::backup_every_us), of what is synced by
+    /// then. Whoever runs a restore knows about it, and tells the process: see
+    /// [`restores`](crate::world::restores).
     ///
     /// In the world: a corrupted volume, an operator's mistake, a cluster rebuilt from its
     /// snapshot. An authority that counts on from an old snapshot issues again the epochs

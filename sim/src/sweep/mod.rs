@@ -43,7 +43,7 @@ use crate::report;
 use crate::shrink::Effort;
 use crate::stack::{self, Run};
 use crate::world::World;
-use outcome::Summary;
+use outcome::{Summary, Tally};
 use watchdog::{Busy, Watchdog};
 
 /// How much a failing test spends on making its failure small.
@@ -183,7 +183,7 @@ impl Sweep {
                 Worker { busy, watchdog: Watchdog::new(self.hang_after), thread }
             })
             .collect();
-        let mut hung = Vec::new();
+        let mut tally = Tally::new(self.seeds.start);
         while workers.iter().any(|worker| !worker.thread.is_finished()) {
             thread::sleep(watchdog::LOOKS_EVERY);
             workers.retain_mut(|worker| match worker.watchdog.look(&worker.busy) {
@@ -191,19 +191,19 @@ impl Sweep {
                 Some(found) => {
                     // A second hang would only cost another core.
                     shared.next.store(self.seeds.end, Ordering::Relaxed);
-                    hung.push((found.with, Summary::hung(found.host, self.hang_after)));
+                    tally.add(found.with, Summary::hung(found.host, self.hang_after));
                     false
                 }
             });
+            tally.extend(summaries.try_iter());
             progress(shared.progress());
         }
         for worker in workers {
             // A run's panics are findings, so this is one of the sweep itself.
             worker.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         }
-        let mut summaries: Vec<(Seed, Summary)> = summaries.try_iter().chain(hung).collect();
-        summaries.sort_by_key(|(seed, _)| *seed);
-        Outcome::new(self, summaries, began.elapsed())
+        tally.extend(summaries.try_iter());
+        tally.finish(self, began.elapsed())
     }
 
     /// Runs its corpus and all seeds and panics with a report if a run fails.

@@ -1,5 +1,6 @@
 //! What a sweep showed.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
@@ -61,24 +62,66 @@ impl Summary {
     }
 }
 
-impl Outcome {
-    /// Puts the runs together, which come in the order of their seeds.
-    pub(super) fn new(sweep: &Sweep, summaries: Vec<(Seed, Summary)>, wall: Duration) -> Self {
-        let mut digest = Sha256::new();
-        let (runs, mut events) = (summaries.len() as u64, 0);
-        let (mut failures, mut divergences) = (Vec::new(), Vec::new());
-        for (seed, summary) in summaries {
-            digest.update(summary.digest);
-            events += summary.events;
-            divergences.extend(summary.divergence);
-            if let Some(finding) = summary.finding {
-                failures.push(Failure { seed, finding, digest: summary.digest });
-            }
+/// Puts runs together as they come. All that grows with their number is what is out of turn.
+pub(super) struct Tally {
+    next: u64,
+    out_of_turn: BTreeMap<u64, Summary>,
+    digests: Sha256,
+    runs: u64,
+    events: u64,
+    failures: Vec<Failure>,
+    divergences: Vec<Divergence>,
+}
+
+impl Tally {
+    /// The first run is of this seed.
+    pub(super) fn new(first: u64) -> Self {
+        Self {
+            next: first,
+            out_of_turn: BTreeMap::new(),
+            digests: Sha256::new(),
+            runs: 0,
+            events: 0,
+            failures: Vec::new(),
+            divergences: Vec::new(),
         }
-        let digest = digest.finalize().into();
-        Self { sweep: sweep.clone(), runs, events, wall, failures, divergences, digest }
     }
 
+    pub(super) fn add(&mut self, seed: Seed, summary: Summary) {
+        self.out_of_turn.insert(seed.0, summary);
+        while let Some(summary) = self.out_of_turn.remove(&self.next) {
+            self.count(Seed(self.next), summary);
+            self.next += 1;
+        }
+    }
+
+    pub(super) fn extend(&mut self, summaries: impl Iterator<Item = (Seed, Summary)>) {
+        for (seed, summary) in summaries {
+            self.add(seed, summary);
+        }
+    }
+
+    fn count(&mut self, seed: Seed, summary: Summary) {
+        let Summary { digest, events, finding, divergence } = summary;
+        self.digests.update(digest);
+        self.runs += 1;
+        self.events += events;
+        self.divergences.extend(divergence);
+        self.failures.extend(finding.map(|finding| Failure { seed, finding, digest }));
+    }
+
+    /// All of them. Where some are missing because a run hung, those beyond count as well.
+    pub(super) fn finish(mut self, sweep: &Sweep, wall: Duration) -> Outcome {
+        for (seed, summary) in std::mem::take(&mut self.out_of_turn) {
+            self.count(Seed(seed), summary);
+        }
+        let Self { digests, runs, events, failures, divergences, .. } = self;
+        let digest = digests.finalize().into();
+        Outcome { sweep: sweep.clone(), runs, events, wall, failures, divergences, digest }
+    }
+}
+
+impl Outcome {
     /// Whether nothing was found.
     pub fn holds(&self) -> bool {
         self.failures.is_empty() && self.divergences.is_empty()

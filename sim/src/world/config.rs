@@ -10,9 +10,11 @@ use super::LinkProfile;
 pub struct WorldConfig {
     /// How long packets travel.
     pub link: LinkProfile,
-    /// How often hosts with plain timers are run. Never more than the smallest latency is
-    /// used, so that no effect can come before its cause.
+    /// How often hosts with plain timers are run, and so by how much such a timer may be
+    /// late, beyond the millisecond to which tokio rounds it up.
     pub timer_resolution_us: u64,
+    /// How often a disk that a plan restores is backed up.
+    pub backup_every_us: u64,
     /// How many steps a run may take: happenings and runs of hosts.
     pub steps_max: u64,
     /// How often the tasks of one host may be run at one instant. More than that is a host
@@ -30,6 +32,7 @@ impl Default for WorldConfig {
         Self {
             link: LinkProfile { latency_us_min: 1_000, latency_us_max: 20_000 },
             timer_resolution_us: 1_000,
+            backup_every_us: 1_000,
             steps_max: 10_000_000,
             polls_at_instant_max: 200_000,
             memory_max_bytes: 1 << 30,

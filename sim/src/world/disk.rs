@@ -17,9 +17,6 @@ use crate::fault::{DiskFault, Fault};
 const INPUT_OUTPUT_ERROR: i32 = 5;
 const NO_SPACE_LEFT: i32 = 28;
 
-/// Backups are at least this far apart.
-const BACKUPS_APART_NS: u64 = 1_000_000;
-
 /// A host's disk.
 pub(super) struct Disk {
     pub(super) files: Fs,
@@ -38,7 +35,7 @@ pub(super) struct Disk {
     /// The last write, as long as it is not synced.
     last_write: Option<UnsyncedWrite>,
     /// What could be restored; `None` if nobody will want to.
-    backups: Option<Vec<Backup>>,
+    backups: Option<Backups>,
     restores: u32,
 }
 
@@ -48,8 +45,15 @@ struct UnsyncedWrite {
     bytes: Vec<u8>,
 }
 
+/// The backups of a disk, taken on a schedule, the oldest first.
+struct Backups {
+    every_ns: u64,
+    taken: Vec<Backup>,
+}
+
 /// All files and folders at one time. A folder has no content, and comes before what is in it.
 struct Backup {
+    /// When it was taken.
     at_ns: u64,
     entries: Vec<(PathBuf, Option<Vec<u8>>)>,
 }
@@ -72,11 +76,15 @@ impl Disk {
     }
 
     /// Looks at what is done to this disk from now on.
-    pub(super) fn watch(&mut self, now_ns: u64, needs_backups: bool) {
+    pub(super) fn watch(&mut self) {
         self.is_watched = true;
-        if needs_backups && self.backups.is_none() {
+    }
+
+    /// Takes a backup now, and from now on whenever so much time has passed.
+    pub(super) fn back_up(&mut self, now_ns: u64, every_ns: u64) {
+        if self.backups.is_none() {
             let _entered = self.files.enter();
-            self.backups = Some(vec![Backup::take(now_ns)]);
+            self.backups = Some(Backups { every_ns, taken: vec![Backup::take(now_ns)] });
         }
     }
 
@@ -104,13 +112,27 @@ impl Disk {
             .expect("without faults the simulated files take every write");
     }
 
+    /// Takes note of what is on it: that is what the next backup that is due will hold.
+    fn update_backups(&mut self, now_ns: u64) {
+        let Some(Backups { every_ns, taken }) = &mut self.backups else { return };
+        let due_ns = (now_ns / *every_ns).saturating_add(1).saturating_mul(*every_ns);
+        if taken.last().is_some_and(|last| last.at_ns == due_ns) {
+            taken.pop();
+        }
+        let _entered = self.files.enter();
+        taken.push(Backup::take(due_ns));
+    }
+
     /// Replaces everything by the newest backup that was taken by then.
     fn restore(&mut self, taken_by_ns: Option<u64>) {
         self.restores += 1;
         self.last_write = None;
         self.files = empty(self.seed);
-        let mut backups = self.backups.iter().flatten().rev();
-        let Some(backup) = backups.find(|backup| Some(backup.at_ns) <= taken_by_ns) else { return };
+        let taken = self.backups.iter().flat_map(|backups| backups.taken.iter().rev());
+        let Some(backup) = taken.into_iter().find(|backup| Some(backup.at_ns) <= taken_by_ns)
+        else {
+            return;
+        };
         let _entered = self.files.enter();
         backup.put_back().expect("without faults the simulated files take every write");
     }
@@ -198,6 +220,7 @@ impl Core {
                 let disk = &mut self.hosts[host].disk;
                 disk.lose_power(0);
                 disk.restore(taken_by_ns);
+                disk.update_backups(self.now_ns);
             }
             DiskFault::Fail { .. } => self.hosts[host].disk.failing += 1,
             DiskFault::Slow { by_us, .. } => self.hosts[host].disk.slowed_ns += slowed_ns(*by_us),
@@ -264,16 +287,11 @@ impl Core {
 
     /// The file with this path is synced, or the folder.
     pub(crate) fn synced(&mut self, host: usize, path: &Path) {
-        let now_ns = self.now_ns;
         let disk = &mut self.hosts[host].disk;
         if disk.last_write.as_ref().is_some_and(|write| write.path == path) {
             disk.last_write = None;
         }
-        if let Some(backups) = &mut disk.backups
-            && backups.last().is_none_or(|last| now_ns - last.at_ns >= BACKUPS_APART_NS)
-        {
-            backups.push(Backup::take(now_ns));
-        }
+        disk.update_backups(self.now_ns);
         self.block(host);
     }
 

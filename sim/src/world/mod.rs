@@ -143,8 +143,8 @@ impl World {
             "the smallest latency, {latency_us_min} us, exceeds the largest, {latency_us_max} us",
         );
         context::watch_panics();
-        let tick_us = config.timer_resolution_us.min(latency_us_min).max(1);
-        let core = Core::new(seed, config.link, tick_us * 1_000);
+        let tick_us = config.timer_resolution_us.max(1);
+        let core = Core::new(seed, config.link, tick_us.saturating_mul(1_000));
         Self {
             config,
             machines: Vec::new(),
@@ -200,6 +200,14 @@ impl World {
         self.machines.push(Machine { boot: Rc::new(move || Box::pin(boot())), process: None });
     }
 
+    /// Runs every host that was added so far as one with [plain
+    /// timers](HostOptions::plain_timers), whatever its options say.
+    pub fn expect_plain_timers(&mut self) {
+        for host in &mut self.core.borrow_mut().hosts {
+            host.plain_timers = true;
+        }
+    }
+
     /// Plans a fault; gives its index among the planned faults. What its trigger counts, it
     /// counts from now on.
     ///
@@ -225,7 +233,12 @@ impl World {
         };
         let (plan_index, due_ns) = plans.add(planned, host_of);
         if let Some((host, needs_backups)) = watched {
-            core.hosts[host].disk.watch(core.now_ns, needs_backups);
+            let disk = &mut core.hosts[host].disk;
+            disk.watch();
+            if needs_backups {
+                let every_us = self.config.backup_every_us.max(1);
+                disk.back_up(core.now_ns, every_us.saturating_mul(1_000));
+            }
         }
         if let Some(due_ns) = due_ns {
             core.queue.push(due_ns.max(core.now_ns), Happening::Planned { plan_index });
@@ -414,7 +427,8 @@ impl World {
         };
         let mut core = self.core.borrow_mut();
         core.running = None;
-        core.unsent = true;
+        // A host that was run for its timers only, and had none, has touched no socket.
+        core.unsent |= polls > 0;
         if core.stopped || polls >= polls_max {
             // It was interrupted and has more to do if the run goes on.
             core.mark_ready(host);
