@@ -48,17 +48,55 @@ fn is_known(saved: &SavedPlan) -> bool {
     known.iter().any(|invariant| invariant.as_str() == saved.expected.finding)
 }
 
+/// With `HOLDOVER_RENDER=1` plans are looked for first for designs that have none: `HOLDOVER_RENDER=1
+/// cargo test --release -p holdover-tests --test corpus -- --nocapture`.
 #[test]
 fn every_broken_design_is_refound_or_there_is_a_reason() {
-    let corpus = Corpus::load(&folder()).unwrap();
+    let corpus = || Corpus::load(&folder()).unwrap();
+    let has_plan = |corpus: &Corpus, design: &Design| {
+        let mut plans = corpus.plans().iter();
+        plans.any(|(_, saved)| saved.plan.design == *design && is_known(saved))
+    };
+    if std::env::var_os("HOLDOVER_RENDER").is_some() {
+        let corpus = corpus();
+        broken()
+            .filter(|design| why_not_in_the_world(&design.name).is_none())
+            .filter(|design| !has_plan(&corpus, design))
+            .for_each(find);
+    }
+    let corpus = corpus();
     for design in broken() {
-        let of_it = |saved: &SavedPlan| saved.plan.design == design && is_known(saved);
-        let is_refound = corpus.plans().iter().any(|(_, saved)| of_it(saved));
+        let is_refound = has_plan(&corpus, &design);
         match why_not_in_the_world(&design.name) {
             None => assert!(is_refound, "{}: no plan in seeds/ shows it broken", design.name),
             Some(why) => assert!(!is_refound, "{}: it is refound, although {why}", design.name),
         }
     }
+}
+
+/// Saves a small plan for each thing that the first seeds show about a broken design.
+fn find(design: Design) {
+    let name = design.name.clone();
+    for seeds in [0..400, 400..1_200, 1_200..4_000] {
+        let outcome = Sweep::new(design.clone()).seeds(seeds).run();
+        let mut saved = BTreeSet::new();
+        for example in outcome.examples(Some(Effort::runs(2_000)), &mut |_| ()) {
+            let finding = example.class.finding.clone();
+            if is_known(&example.shown.saved) && saved.insert(finding) {
+                let file = example.shown.saved.save(&folder()).unwrap();
+                println!("{name}: {}", file.display());
+            }
+        }
+        if !saved.is_empty() {
+            return;
+        }
+    }
+    // What is too rare for seeds, the checker knows.
+    let verdict = check(&design, &bounds(&design), Options::default());
+    let found = directed::replay(&design, &verdict, &mut |_| ());
+    let Found { plan, .. } = found.unwrap_or_else(|why| panic!("{name}: {why}"));
+    let file = Shown::of_plan(&Sweep::new(design), &plan).saved.save(&folder()).unwrap();
+    println!("{name}: {} from a counterexample", file.display());
 }
 
 #[test]
@@ -71,47 +109,6 @@ fn every_shipped_plan_is_small_and_says_what_it_shows() {
         let text = fs::read_to_string(file.to_string()).unwrap();
         let first = format!("# {} under the design", saved.expected.class());
         assert!(text.starts_with(&first), "{file} does not begin with {first:?}");
-    }
-}
-
-/// Finds plans for the broken designs that have none, where it is asked to:
-/// `HOLDOVER_RENDER=1 cargo test --release -p holdover-tests --test corpus render -- --nocapture`.
-#[test]
-fn render() {
-    if std::env::var_os("HOLDOVER_RENDER").is_none() {
-        return;
-    }
-    let corpus = Corpus::load(&folder()).unwrap();
-    let is_missing = |design: &Design| {
-        let mut plans = corpus.plans().iter();
-        why_not_in_the_world(&design.name).is_none()
-            && !plans.any(|(_, saved)| saved.plan.design == *design && is_known(saved))
-    };
-    for design in broken().filter(is_missing) {
-        let name = design.name.clone();
-        let mut saved = BTreeSet::new();
-        // All that the first seeds show, or the first that any shows.
-        for seeds in [0..400, 400..1_200, 1_200..4_000] {
-            if !saved.is_empty() {
-                break;
-            }
-            let outcome = Sweep::new(design.clone()).seeds(seeds).run();
-            for example in outcome.examples(Some(Effort::runs(2_000)), &mut |_| ()) {
-                let finding = example.class.finding.clone();
-                if is_known(&example.shown.saved) && saved.insert(finding) {
-                    let file = example.shown.saved.save(&folder()).unwrap();
-                    println!("{name}: {}", file.display());
-                }
-            }
-        }
-        if saved.is_empty() {
-            // What is too rare for seeds, the checker knows.
-            let verdict = check(&design, &bounds(&design), Options::default());
-            let found = directed::replay(&design, &verdict, &mut |_| ());
-            let Found { plan, .. } = found.unwrap_or_else(|why| panic!("{name}: {why}"));
-            let file = Shown::of_plan(&Sweep::new(design), &plan).saved.save(&folder()).unwrap();
-            println!("{name}: {} from a counterexample", file.display());
-        }
     }
 }
 
@@ -229,7 +226,7 @@ fn code_that_has_moved_makes_a_digest_stale_and_no_verdict_wrong() {
     let replay = || Corpus::load(folder.path()).unwrap().replay().unwrap().remove(0);
     let stale = replay();
     assert_eq!(stale.standing(), Standing::StaleDigest);
-    assert!(terminal::corpus(&[stale.clone()]).contains("stale digest"));
+    assert!(terminal::corpus(std::slice::from_ref(&stale)).contains("stale digest"));
     assert!(stale.update().unwrap(), "a stale digest is updated");
     assert_eq!(SavedPlan::load(&file).unwrap(), saved());
     assert_eq!(replay().standing(), Standing::Same);

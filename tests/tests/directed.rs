@@ -38,18 +38,38 @@ const DESIGNS: [&str; 14] = [
     "visibility-timeout",
 ];
 
+/// With `HOLDOVER_DIRECTED=1`, of every broken design.
 #[test]
 fn the_world_shows_what_the_checker_finds() {
-    for name in DESIGNS {
-        let (verdict, found) = replay(name);
-        let invariant = verdict.invariant().expect("the design is broken");
-        let Found { plan, finding, tried } = found.unwrap_or_else(|why| panic!("{name}: {why}"));
-        println!("{name}: {invariant} after {tried} plans\n{plan}");
-        assert_eq!(finding.class(), invariant.as_str(), "{name}");
-        let again = stack::run(&plan).unwrap().finding;
-        assert_eq!(again.as_ref(), Some(&finding), "{name} does not replay");
-        assert!(plan.faults.len() <= 2 && plan.tasks.len() <= 2, "{name}: {plan}");
+    if std::env::var_os("HOLDOVER_DIRECTED").is_some() {
+        let broken = |name: &&str| !Design::named(name).unwrap().expect.is_empty();
+        let all: Vec<_> = NAMED.iter().map(|(name, _)| *name).filter(broken).collect();
+        let shown = all.iter().filter(|name| is_shown(name)).count();
+        println!("{shown} of {} are shown", all.len());
+        return;
     }
+    for name in DESIGNS {
+        assert!(is_shown(name), "{name}");
+    }
+}
+
+/// Whether a plan shows what is broken about a design.
+fn is_shown(name: &str) -> bool {
+    let (verdict, found) = replay(name);
+    let invariant = verdict.invariant().expect("the design is broken");
+    let Found { plan, finding, tried } = match found {
+        Ok(found) => found,
+        Err(why) => {
+            println!("{name}: {invariant} is not shown: {why}");
+            return false;
+        }
+    };
+    println!("{name}: {invariant} after {tried} plans\n{plan}");
+    assert_eq!(finding.class(), invariant.as_str(), "{name}");
+    let again = stack::run(&plan).unwrap().finding;
+    assert_eq!(again.as_ref(), Some(&finding), "{name} does not replay");
+    assert!(plan.faults.len() <= 2 && plan.tasks.len() <= 2, "{name}: {plan}");
+    true
 }
 
 #[test]
@@ -114,35 +134,4 @@ fn a_repaired_design_is_not_shown_broken() {
         }
         other => panic!("{other:?}"),
     }
-}
-
-/// What becomes of the counterexample of each broken design.
-#[test]
-fn table() {
-    if std::env::var_os("HOLDOVER_DIRECTED").is_none() {
-        return;
-    }
-    let mut shown = 0;
-    for (name, _) in NAMED {
-        if Design::named(name).unwrap().expect.is_empty() {
-            continue;
-        }
-        let began = std::time::Instant::now();
-        let (verdict, found) = replay(name);
-        let invariant = verdict.invariant().unwrap();
-        let seconds = began.elapsed().as_secs_f64();
-        match found {
-            Ok(Found { plan, tried, .. }) => {
-                shown += 1;
-                println!("{name}: {invariant} after {tried} plans, {seconds:.1} s\n{plan}");
-            }
-            Err(why) => {
-                println!("{name}: {invariant} is not shown, {seconds:.1} s: {why}");
-                if let NotShown::NotFound { .. } = why {
-                    println!("{}", verdict.counterexample.unwrap());
-                }
-            }
-        }
-    }
-    println!("{shown} shown");
 }

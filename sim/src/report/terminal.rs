@@ -38,7 +38,9 @@ pub fn headline(sweep: &Sweep) -> String {
 
 /// A plan in a few lines.
 pub fn plan(plan: &Plan) -> String {
-    plan.to_string().lines().map(|line| format!("  {line}\n")).collect()
+    let lines = plan.to_string();
+    let lines: Vec<_> = lines.lines().map(|line| format!("  {line}")).collect();
+    lines.join("\n") + "\n"
 }
 
 /// One class of failures: how many there are, and its example as [`failure`] tells it.

@@ -18,11 +18,13 @@
 //! use holdover_model::design::Design;
 //!
 //! let design = Design::named("timeout-means-failed")?;
-//! let plan = Plan::generate(Seed(0), &design, &Profile::default());
 //! let run = |plan: &Plan| stack::run(plan).ok()?.finding;
-//! let finding = run(&plan).expect("seed 0 fails");
+//! let (plan, finding) = (0..)
+//!     .map(|seed| Plan::generate(Seed(seed), &design, &Profile::default()))
+//!     .find_map(|plan| run(&plan).map(|finding| (plan, finding)))
+//!     .unwrap();
 //! let shrunk = shrink(&plan, &finding, Effort::runs(500), &run, &mut |_| ()).expect("it replays");
-//! assert!(shrunk.plan.faults.len() < plan.faults.len());
+//! assert!(shrunk.plan.tasks.len() < plan.tasks.len());
 //! assert_eq!(shrunk.class.finding, finding.class());
 //! # Ok::<(), holdover_model::design::DesignError>(())
 //! ```

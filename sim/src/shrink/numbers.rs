@@ -10,8 +10,8 @@ pub(super) const DURATION_US_MIN: u64 = 1_000;
 /// What a number means, which says what is simpler.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Meaning {
-    /// A duration in microseconds.
-    Duration,
+    /// A duration in microseconds, or a clock's error in millionths.
+    Size,
     /// A moment in microseconds since the start.
     Moment,
     /// A count that starts at one.
@@ -31,7 +31,7 @@ impl Number {
     /// How far it is from the simplest value.
     pub(super) fn weight(self) -> u64 {
         match self.meaning {
-            Meaning::Duration | Meaning::Moment | Meaning::Count => self.value,
+            Meaning::Size | Meaning::Moment | Meaning::Count => self.value,
             Meaning::Percent => 100_u64.saturating_sub(self.value),
         }
     }
@@ -50,7 +50,7 @@ impl Number {
             values
         };
         match self.meaning {
-            Meaning::Duration => rounder(),
+            Meaning::Size => rounder(),
             Meaning::Moment => {
                 std::iter::once(0).chain(rounder()).take_while(|us| *us < self.value).collect()
             }
@@ -103,7 +103,7 @@ fn visit(plan: &mut Plan, each: Visit<'_>) {
 }
 
 fn visit_fault(fault: &mut Fault, each: Visit<'_>) {
-    let duration = |us: &mut u64, each: Visit<'_>| unsigned(us, Meaning::Duration, each);
+    let duration = |us: &mut u64, each: Visit<'_>| unsigned(us, Meaning::Size, each);
     match fault {
         Fault::Freeze { for_us, .. }
         | Fault::Stall { for_us, .. }
@@ -127,7 +127,7 @@ fn visit_fault(fault: &mut Fault, each: Visit<'_>) {
         }
         Fault::ClockDrift { ppm, for_us, .. } => {
             let mut size = u64::from(ppm.unsigned_abs());
-            unsigned(&mut size, Meaning::Duration, each);
+            unsigned(&mut size, Meaning::Size, each);
             let size = i32::try_from(size).unwrap_or(i32::MAX);
             *ppm = if *ppm < 0 { -size } else { size };
             duration(for_us, each);
@@ -186,13 +186,13 @@ mod tests {
 
     #[test]
     fn what_is_tried_is_smaller_rounder_and_in_order() {
-        assert_eq!(simpler(7_300, Meaning::Duration), [1_000, 2_000, 5_000, 7_000]);
+        assert_eq!(simpler(7_300, Meaning::Size), [1_000, 2_000, 5_000, 7_000]);
         assert_eq!(
             simpler(117_767, Meaning::Moment),
             [0, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 110_000, 117_000, 117_700]
         );
-        assert_eq!(simpler(1_000, Meaning::Duration), [] as [u64; 0], "that is the shortest");
-        assert_eq!(simpler(500, Meaning::Duration), [] as [u64; 0], "by hand it may be shorter");
+        assert_eq!(simpler(1_000, Meaning::Size), [] as [u64; 0], "that is the shortest");
+        assert_eq!(simpler(500, Meaning::Size), [] as [u64; 0], "by hand it may be shorter");
         assert_eq!(simpler(4, Meaning::Count), [1, 2, 3]);
         assert_eq!(simpler(37, Meaning::Percent), [100]);
         assert_eq!(simpler(100, Meaning::Percent), [] as [u64; 0]);

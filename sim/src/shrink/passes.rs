@@ -20,7 +20,11 @@ pub(super) fn all(shrinker: &mut Shrinker<'_>) -> bool {
         involve_fewer,
         name_fewer_hosts,
     ];
-    passes.iter().fold(false, |helped, pass| pass(shrinker) || helped)
+    let mut helped = false;
+    for pass in passes {
+        helped |= pass(shrinker);
+    }
+    helped
 }
 
 /// Drops all, halves, quarters and so on down to single ones, as delta debugging does.
@@ -150,9 +154,9 @@ fn involve_fewer(shrinker: &mut Shrinker<'_>) -> bool {
     let swap = |plan: &mut Plan, a: &str, b: &str| {
         rename(plan, &mut |host| {
             if host == a {
-                *host = b.to_owned();
+                b.clone_into(host);
             } else if host == b {
-                *host = a.to_owned();
+                a.clone_into(host);
             }
         });
     };
@@ -163,7 +167,7 @@ fn involve_fewer(shrinker: &mut Shrinker<'_>) -> bool {
     helped |= shrinker.accept_with(|plan| swap(plan, WORKERS[0], WORKERS[1]));
     helped |= shrinker.accept_with(|plan| swap(plan, AGENTS[0], AGENTS[1]));
     for index in 0..shrinker.plan.tasks.len() {
-        helped |= shrinker.accept_with(|plan| plan.tasks[index].agent = AGENTS[0].to_owned());
+        helped |= shrinker.accept_with(|plan| AGENTS[0].clone_into(&mut plan.tasks[index].agent));
     }
     helped
 }

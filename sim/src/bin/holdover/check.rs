@@ -226,10 +226,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
         },
     );
     watch.bar.finish_and_clear();
-    let in_world = match arguments.replay_in_world {
-        true => Some(replay(arguments, &design, &verdict)?),
-        false => None,
-    };
+    let in_world =
+        if arguments.replay_in_world { Some(replay(arguments, &design, &verdict)?) } else { None };
     if arguments.json {
         let mut object = serde_json::to_value(&verdict)?;
         if let Some(in_world) = &in_world {
