@@ -1,8 +1,8 @@
 //! What counts as new: an abstract state of the system, after a kind of fault.
 //!
 //! Not the code's lines, which every run covers, and not whole states, of which every run has
-//! others: how many operations are in which stage, how many leases are held and acquisitions
-//! under way, each up to "many". Together with what struck last, that tells a run in which an outcome was
+//! others: whether an operation is in which stage, how many outcomes are unknown, leases held and
+//! acquisitions under way, up to "many", and what the destination last refused. Together with what struck last, that tells a run in which an outcome was
 //! unknown after a crash from one in which it was after a lost answer. Feedback from states
 //! instead of code is what Mallory does for distributed systems (Meng et al., CCS 2023).
 
@@ -14,22 +14,22 @@ use holdover_model::identity::OperationId;
 use crate::fault::FaultKind;
 use crate::world::{FiredFault, Record};
 
-/// An abstract state, the event that led to it and the kind of fault that struck last.
+/// An abstract state, and the kind of fault that struck last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Feature {
     last_fault: Option<FaultKind>,
-    event: EventKind,
     state: State,
 }
 
-/// How much of what there is, up to [`MANY`].
+/// What there is, and how much of it where that matters, up to [`MANY`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 struct State {
-    claimed: u8,
-    dispatched: u8,
+    claimed: bool,
+    dispatched: bool,
     unknown: u8,
     leases: u8,
     acquisitions: u8,
+    rejected: Option<EventKind>,
 }
 
 const MANY: usize = 2;
@@ -44,9 +44,8 @@ pub fn features(records: &[Record], faults_fired: &[FiredFault]) -> Vec<Feature>
         while let Some(fired) = faults.next_if(|fired| fired.at_ns <= record.at_ns) {
             last_fault = Some(fired.fault.kind());
         }
-        let event = record.event.kind();
         following.follow(&record.event);
-        features.push(Feature { last_fault, event, state: following.state() });
+        features.push(Feature { last_fault, state: following.state() });
     }
     features.sort_unstable();
     features.dedup();
@@ -59,6 +58,7 @@ struct Following {
     stages: BTreeMap<OperationId, Stage>,
     leases: usize,
     acquisitions: usize,
+    rejected: Option<EventKind>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,6 +93,12 @@ impl Following {
                 self.acquisitions = self.acquisitions.saturating_sub(1);
                 return;
             }
+            Event::EffectRejected { .. }
+            | Event::EffectReplayed { .. }
+            | Event::IdentityCollision { .. } => {
+                self.rejected = Some(event.kind());
+                return;
+            }
             _ => return,
         };
         self.stages.insert(operation_id.clone(), stage);
@@ -100,14 +106,14 @@ impl Following {
 
     fn state(&self) -> State {
         let few = |count: usize| u8::try_from(count.min(MANY)).expect("it is at most MANY");
-        let in_stage =
-            |stage| few(self.stages.values().filter(|of_one| **of_one == stage).take(MANY).count());
+        let in_stage = |stage| self.stages.values().filter(|of_one| **of_one == stage).count();
         State {
-            claimed: in_stage(Stage::Claimed),
-            dispatched: in_stage(Stage::Dispatched),
-            unknown: in_stage(Stage::Unknown),
+            claimed: in_stage(Stage::Claimed) > 0,
+            dispatched: in_stage(Stage::Dispatched) > 0,
+            unknown: few(in_stage(Stage::Unknown)),
             leases: few(self.leases),
             acquisitions: few(self.acquisitions),
+            rejected: self.rejected,
         }
     }
 }
