@@ -68,19 +68,13 @@ fn tell(shown: &Shown, remark: &str, saved_at: Option<&Path>) -> String {
     if let Some(divergence) = &shown.divergence {
         let _ = writeln!(text, "{}", diverges(divergence));
     }
-    match saved_at {
-        Some(path) => {
-            let _ =
-                writeln!(text, "saved as {0}\nreplay with: holdover replay {0}", path.display());
-        }
-        None => {
-            let _ = writeln!(
-                text,
-                "replay with: holdover replay {} --design {}",
-                saved.plan.seed, saved.plan.design.name
-            );
-        }
-    }
+    let _ = if let Some(path) = saved_at {
+        writeln!(text, "saved as {0}\nreplay with: holdover replay {0}", path.display())
+    } else {
+        let Plan { seed, design, .. } = &saved.plan;
+        let what = if remark.is_empty() { "replay" } else { "replay what it was made from" };
+        writeln!(text, "{what} with: holdover replay {seed} --design {}", design.name)
+    };
     text
 }
 
