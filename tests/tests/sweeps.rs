@@ -5,9 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use holdover::plan::Plan;
 use holdover::sweep::Sweep;
-use holdover_model::design::Design;
 use holdover_model::design::identity::OnMismatch;
+use holdover_model::design::{Design, NAMED};
 use holdover_model::event::EventKind;
 use holdover_model::invariant::InvariantId;
 
@@ -24,6 +25,32 @@ fn the_safe_design_survives() {
 fn a_store_for_ownership_and_value_survives() {
     let outcome = Sweep::new(named("co-located-gate")).seeds(0..500).run();
     assert!(outcome.failures.is_empty(), "{:?}", outcome.failures.first());
+}
+
+/// Whoever has to speak first also has to open the connection, in every design. A design whose
+/// roles cannot reach each other is broken by nothing that it says.
+#[test]
+fn every_named_design_does_its_work_where_nothing_goes_wrong() {
+    for (name, _) in NAMED {
+        let design = named(name);
+        let sweep = Sweep::new(design.clone());
+        let whole = sweep.plan(holdover::random::Seed(0));
+        for task in &whole.tasks {
+            let plan = Plan { tasks: vec![task.clone()], faults: Vec::new(), ..whole.clone() };
+            let run = holdover::stack::run(&plan).unwrap();
+            if let Some(finding) = run.finding {
+                let is_known = design.expect.iter().any(|known| known.as_str() == finding.class());
+                let settles = InvariantId::EveryOperationSettles.as_str() != finding.class();
+                assert!(is_known && settles, "{name}: {}", finding.explanation());
+                continue;
+            }
+            let effects = run
+                .records
+                .iter()
+                .filter(|record| record.event.kind() == EventKind::EffectCommitted);
+            assert_eq!(effects.count(), 1, "{name}: {plan}");
+        }
+    }
 }
 
 /// Sweeps a broken design; gives the invariants that broke.

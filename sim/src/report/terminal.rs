@@ -80,23 +80,23 @@ fn tell(shown: &Shown, origin: Origin, remark: &str, saved_at: Option<&Path>) ->
     if let Some(divergence) = &shown.divergence {
         let _ = writeln!(text, "{}", diverges(divergence));
     }
-    match saved_at {
-        Some(path) => {
-            let _ =
-                writeln!(text, "saved as {0}\nreplay with: holdover replay {0}", path.display());
+    let _ = match (saved_at, origin) {
+        (Some(path), _) => {
+            writeln!(text, "saved as {0}\nreplay with: holdover replay {0}", path.display())
         }
-        None => match origin {
-            Origin::Seed(seed) => {
-                let design = &saved.plan.design.name;
-                let _ = writeln!(text, "replay with: holdover replay {seed} --design {design}");
-            }
-            // What no number stands for is given whole.
-            Origin::Matrix { .. } | Origin::Mutant { .. } => {
-                let _ =
-                    writeln!(text, "replay with: holdover replay FILE, of\n{}", saved.to_toml());
-            }
-        },
-    }
+        (None, Origin::Seed(seed)) => {
+            let what = if remark.is_empty() { "replay" } else { "replay what it was made from" };
+            writeln!(
+                text,
+                "{what} with: holdover replay {seed} --design {}",
+                saved.plan.design.name
+            )
+        }
+        // What no number stands for is given whole.
+        (None, Origin::Matrix { .. } | Origin::Mutant { .. }) => {
+            writeln!(text, "replay with: holdover replay FILE, of\n{}", saved.to_toml())
+        }
+    };
     text
 }
 
