@@ -26,6 +26,18 @@ fn a_store_for_ownership_and_value_survives() {
     assert!(outcome.failures.is_empty(), "{:?}", outcome.failures.first());
 }
 
+/// Who asks the authority about every write has to be able to reach it.
+#[test]
+fn a_destination_that_asks_the_authority_gets_its_answers() {
+    let sweep = Sweep::new(named("chubby-live-check")).seeds(0..60);
+    let settles = InvariantId::EveryOperationSettles.as_str();
+    let outcome = sweep.run();
+    let unsettled = outcome.failures.iter().find(|failure| failure.finding.class() == settles);
+    assert!(unsettled.is_none(), "{unsettled:?}");
+    let records = sweep.run_seed(holdover::random::Seed(0)).records;
+    assert!(records.iter().any(|record| record.event.kind() == EventKind::EffectCommitted));
+}
+
 /// Sweeps a broken design; gives the invariants that broke.
 fn broken(name: &str, seeds: u64) -> BTreeSet<&'static str> {
     let outcome = Sweep::new(named(name)).seeds(0..seeds).run();

@@ -81,7 +81,7 @@ async fn serve<R: Role>(mut role: R, seat: Seat) -> Result<Infallible, LogError>
     for record in records {
         role.load(record);
     }
-    let (peers, mut arrivals) = Peers::listen(actor, design.fence.is_co_located()).await;
+    let (peers, mut arrivals) = Peers::listen(actor, design.fence).await;
     let mut driver = Driver {
         role,
         store,

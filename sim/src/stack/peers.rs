@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use holdover_model::design::fence::FenceSettings;
 use holdover_model::role::co_located::CoLocated;
 use holdover_model::role::{Actor, Message};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -26,7 +27,11 @@ const PORT: u16 = 7000;
 const DIAL_TIMEOUT: Duration = Duration::from_millis(250);
 
 /// Whether `from` opens the connection between the two.
-fn opens(from: &Actor, to: &Actor) -> bool {
+fn opens(from: &Actor, to: &Actor, fence: FenceSettings) -> bool {
+    // Who pushes the fence has the line; where nobody does, the destination asks.
+    if fence.is_consulted() && (from, to) == (&Actor::Destination, &Actor::Authority) {
+        return true;
+    }
     matches!(
         (from, to),
         (Actor::Agent(_), Actor::Worker(_) | Actor::Destination)
@@ -44,8 +49,9 @@ struct Line {
 
 struct Shared {
     me: Actor,
-    /// Whether authority and destination are one host, which is the authority's.
-    is_co_located: bool,
+    /// What the design says of the fence: whether authority and destination are one host, which
+    /// is the authority's, and whether the destination asks the authority.
+    fence: FenceSettings,
     lines: RefCell<BTreeMap<Actor, Line>>,
     lines_opened: RefCell<u64>,
     inbox: UnboundedSender<(Actor, Message)>,
@@ -59,12 +65,12 @@ impl Peers {
     /// Listens for peers, and hands everything that arrives to the receiver.
     pub(super) async fn listen(
         me: Actor,
-        is_co_located: bool,
+        fence: FenceSettings,
     ) -> (Self, UnboundedReceiver<(Actor, Message)>) {
         let (inbox, arrivals) = unbounded_channel();
         let peers = Self(Rc::new(Shared {
             me,
-            is_co_located,
+            fence,
             lines: RefCell::default(),
             lines_opened: RefCell::default(),
             inbox,
@@ -82,9 +88,9 @@ impl Peers {
 
     /// Sends a message, or drops it if the peer would have to open the connection.
     pub(super) fn send(&self, to: &Actor, message: Message) {
-        let opens = opens(&self.0.me, to);
+        let opens = opens(&self.0.me, to, self.0.fence);
         let to = match to {
-            Actor::Destination if self.0.is_co_located => &Actor::Authority,
+            Actor::Destination if self.0.fence.is_co_located() => &Actor::Authority,
             to => to,
         };
         let message = match self.0.lines.borrow().get(to) {
@@ -106,7 +112,7 @@ impl Peers {
     /// Who says a message: this host's role, or one of the two that live here.
     fn speaker(&self, message: &Message) -> Actor {
         match &self.0.me {
-            Actor::Authority if self.0.is_co_located => CoLocated::speaker(message),
+            Actor::Authority if self.0.fence.is_co_located() => CoLocated::speaker(message),
             me => me.clone(),
         }
     }
