@@ -36,8 +36,8 @@ fn handovers(quiet: &Quiet<'_>) -> Vec<Planned> {
         vec![invoice(0, 0)],
         vec![at(100 * MS, Fault::Freeze { host: "worker-A".into(), for_us: 2_000 * MS })],
     );
-    inside.timing.effect_us = 1_000 * MS;
-    inside.timing.attempt_timeout_us = 2_000 * MS;
+    inside.timing.effect_us = 550 * MS;
+    inside.timing.attempt_timeout_us = 1_000 * MS;
     vec![
         ("resume-before-the-first-write", frozen(680 * MS)),
         ("resume-before-the-first-write", inside),
