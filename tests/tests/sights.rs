@@ -44,8 +44,7 @@ fn seen(trigger: Trigger, fault: Fault) -> Vec<String> {
     });
     world.plan(PlannedFault { trigger, fault }).unwrap();
     assert_eq!(world.run_for(Duration::from_millis(45)), RunEnd::Deadline);
-    let sights = sights.borrow().clone();
-    sights
+    sights.take()
 }
 
 fn second_time_here() -> Trigger {
