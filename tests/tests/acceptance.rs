@@ -57,6 +57,8 @@ fn a_broken_design_fails_in_the_right_row() {
         ("highest-seen", "resume-before-the-first-write"),
         ("highest-seen", "takeover-before-the-first-write"),
         ("highest-seen", "a-made-up-higher-epoch"),
+        ("fence-without-drain", "resume-before-the-first-write"),
+        ("proxy-fence", "takeover-before-the-first-write"),
         ("adapter-check", "resume-before-the-first-write"),
         ("adapter-check", "write-then-retry-the-old-worker"),
         ("adapter-check", "the-successor-then-the-old-worker"),

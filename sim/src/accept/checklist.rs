@@ -3,16 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holdover_model::event::{Event, LeaseEnd, OperationStatus, Outcome};
-use holdover_model::identity::{AttemptId, OperationId};
+use holdover_model::identity::OperationId;
 use holdover_model::intent::IntentHash;
 use holdover_model::lease::Holder;
 use holdover_model::resource::ResourceId;
 
 use super::judge::{Docket, Judge, Verdict};
 use crate::fault::Fault;
+use crate::situation::Try;
 use crate::world::Sight;
-
-type Try = (OperationId, AttemptId);
 
 /// A worker with valid authority is stopped before its mutation, and that has no effect meanwhile.
 #[derive(Default)]

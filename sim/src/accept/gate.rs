@@ -4,15 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use holdover_model::event::{Event, LeaseEnd, Rejection};
-use holdover_model::identity::{AttemptId, OperationId, WorkerId};
+use holdover_model::identity::{OperationId, WorkerId};
 use holdover_model::lease::{Epoch, Holder, Timestamp};
 use holdover_model::resource::{ResourceId, ResourceVersion};
 use holdover_model::role::{Actor, Message};
 
 use super::judge::{Docket, Judge, Verdict};
+use crate::situation::{Try, decided};
 use crate::world::{START_UNIX_NS, Sight};
-
-type Try = (OperationId, AttemptId);
 
 /// How far off a timestamp has to be to count as one that a worker has chosen.
 const CHOSEN: Duration = Duration::from_secs(1);
@@ -186,20 +185,15 @@ impl Gate {
 
 impl Judge for Gate {
     fn sees(&mut self, sight: &Sight<'_>) {
-        if let Sight::Event(record) = sight {
+        if let Sight::Event(record) = sight
+            && let Some(case) = decided(&record.event)
+        {
             match &record.event {
                 Event::EffectCommitted { receipt, .. } => {
-                    let case = (receipt.operation_id.clone(), receipt.attempt_id);
                     self.committed(&case, &receipt.holder, &receipt.resource);
                 }
-                event @ Event::EffectRejected { envelope, .. } => {
-                    let case = (envelope.operation_id.clone(), envelope.attempt_id);
-                    self.rejected(&case, event);
-                }
-                Event::EffectReplayed { receipt, attempt_id } => {
-                    self.cases.drop(&(receipt.operation_id.clone(), *attempt_id));
-                }
-                _ => {}
+                event @ Event::EffectRejected { .. } => self.rejected(&case, event),
+                _ => self.cases.drop(&case),
             }
         }
         if let Sight::Down { host, .. } = sight
@@ -208,10 +202,10 @@ impl Judge for Gate {
             // What was inside is aborted, and nobody answers for it.
             self.cases.drop_if(|_| true);
         }
-        if let Some((case, arrival)) = self.known.sees(sight)
-            && (self.is_case)(&arrival)
-        {
-            self.cases.open(case);
+        for (case, arrival) in self.known.sees(sight) {
+            if (self.is_case)(&arrival) {
+                self.cases.open(case);
+            }
         }
     }
 
@@ -311,11 +305,20 @@ struct Known {
     claimed_for: BTreeMap<OperationId, ResourceId>,
     versions: BTreeMap<ResourceId, ResourceVersion>,
     chosen_times: BTreeSet<WorkerId>,
+    /// Writes that have arrived and are not decided about.
+    inside: BTreeMap<Try, Write>,
     authority: Option<String>,
     destination: Option<String>,
     restarts: u32,
     /// Hosts that a fault has struck.
     struck: BTreeSet<String>,
+}
+
+/// A write that has arrived.
+struct Write {
+    from: Actor,
+    resource: ResourceId,
+    holder: Holder,
 }
 
 /// An epoch that was issued.
@@ -334,10 +337,20 @@ impl Known {
         self.fences.get(resource).is_some_and(|admits| admits.as_ref() == Some(holder))
     }
 
-    /// Gives the write that arrives, if one does.
-    fn sees(&mut self, sight: &Sight<'_>) -> Option<(Try, Arrival)> {
+    /// Gives the write that arrives, if one does, and those that are inside and now look like
+    /// others, because somebody has been told that it is ready.
+    fn sees(&mut self, sight: &Sight<'_>) -> Vec<(Try, Arrival)> {
         match sight {
-            Sight::Event(record) => self.learns(&record.host, &record.event),
+            Sight::Event(record) => {
+                self.learns(&record.host, &record.event);
+                if let Event::TakeoverComplete { resource, .. } = &record.event {
+                    let now_ns = START_UNIX_NS + record.at_ns;
+                    return self.inside_of(resource, now_ns);
+                }
+            }
+            Sight::Down { host, .. } if self.destination.as_deref() == Some(*host) => {
+                self.inside.clear();
+            }
             Sight::Up { host, .. } if self.authority.as_deref() == Some(*host) => {
                 self.restarts += 1;
             }
@@ -345,7 +358,9 @@ impl Known {
                 self.struck.extend(fault.hosts().into_iter().map(str::to_owned));
             }
             Sight::Shown { at_ns, host, what } => {
-                let (from, message) = what.downcast_ref::<(Actor, Message)>()?;
+                let Some((from, message)) = what.downcast_ref::<(Actor, Message)>() else {
+                    return Vec::new();
+                };
                 let now_ns = START_UNIX_NS + at_ns;
                 match (from, message) {
                     (
@@ -357,25 +372,33 @@ impl Known {
                     (from, Message::Apply { envelope, resource, holder, .. }) => {
                         self.destination = Some((*host).to_owned());
                         let case = (envelope.operation_id.clone(), envelope.attempt_id);
-                        let arrival = self.arrival(from, &case.0, resource, holder, now_ns);
-                        return Some((case, arrival));
+                        let write = Write {
+                            from: from.clone(),
+                            resource: resource.clone(),
+                            holder: holder.clone(),
+                        };
+                        let arrival = self.arrival(&case.0, &write, now_ns);
+                        self.inside.insert(case.clone(), write);
+                        return vec![(case, arrival)];
                     }
                     _ => {}
                 }
             }
             _ => {}
         }
-        None
+        Vec::new()
     }
 
-    fn arrival(
-        &self,
-        from: &Actor,
-        operation_id: &OperationId,
-        resource: &ResourceId,
-        holder: &Holder,
-        now_ns: u64,
-    ) -> Arrival {
+    fn inside_of(&self, resource: &ResourceId, now_ns: u64) -> Vec<(Try, Arrival)> {
+        self.inside
+            .iter()
+            .filter(|(_, write)| write.resource == *resource)
+            .map(|(case, write)| (case.clone(), self.arrival(&case.0, write, now_ns)))
+            .collect()
+    }
+
+    fn arrival(&self, operation_id: &OperationId, write: &Write, now_ns: u64) -> Arrival {
+        let Write { from, resource, holder } = write;
         let issue = self.issued.get(&(resource.clone(), holder.epoch));
         let of_resource = (resource.clone(), Epoch(0))..=(resource.clone(), Epoch(u64::MAX));
         let last_epoch = self.issued.range(of_resource).next_back().map(|((_, epoch), _)| *epoch);
@@ -394,6 +417,9 @@ impl Known {
     }
 
     fn learns(&mut self, host: &str, event: &Event) {
+        if let Some(case) = decided(event) {
+            self.inside.remove(&case);
+        }
         match event {
             Event::LeaseGranted { lease, .. } => {
                 self.authority = Some(host.to_owned());

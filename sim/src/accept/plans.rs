@@ -31,8 +31,16 @@ fn handovers(quiet: &Quiet<'_>) -> Vec<Planned> {
     let stalled = |tasks| quiet.plan(tasks, vec![stall("before-apply", 1_500 * MS)]);
     let restarted =
         vec![freeze("before-apply", 2_200 * MS), at(1_000 * MS, crash("authority", 200 * MS))];
+    // The write has arrived, and takes so long that somebody else is ready before its effect.
+    let mut inside = quiet.plan(
+        vec![invoice(0, 0)],
+        vec![at(100 * MS, Fault::Freeze { host: "worker-A".into(), for_us: 2_000 * MS })],
+    );
+    inside.timing.effect_us = 550 * MS;
+    inside.timing.attempt_timeout_us = 1_000 * MS;
     vec![
         ("resume-before-the-first-write", frozen(680 * MS)),
+        ("resume-before-the-first-write", inside),
         ("pause-before-the-mutation", frozen(200 * MS)),
         ("expire-and-grant", stalled(vec![rule(0, 0), rule(1, 900 * MS)])),
         ("write-then-retry-the-old-worker", stalled(vec![invoice(0, 0), invoice(1, 900 * MS)])),

@@ -66,9 +66,9 @@ pub struct Profile {
     pub latency_us_max: u64,
     /// How long the roles wait.
     pub timing: Timing,
-    /// How long a mutation may be inside the destination, where the fence is pushed there: plans
-    /// differ between what `timing` says and this, so that a fence that moves on in the meantime
-    /// is not as rare as the time is short.
+    /// How long a mutation may be inside the destination, where the fence is pushed there or the
+    /// authority is asked: plans differ between what `timing` says and this, so that ownership
+    /// that moves on in the meantime is not as rare as the time is short.
     ///
     /// Where nobody tells a worker that its lease is gone, it stays short: two workers that both
     /// rely on a lease ask about each other's tries, and each question aborts what is inside. If
@@ -218,7 +218,8 @@ impl Draw<'_> {
 
     fn timing(&mut self, design: &Design) -> Timing {
         let Profile { timing, effect_us_max, .. } = *self.profile;
-        if !design.fence.is_pushed() || self.is_uniform() {
+        let can_be_inside = design.fence.is_pushed() || design.fence.is_consulted();
+        if !can_be_inside || self.is_uniform() {
             return timing;
         }
         let effect_us = self.between_log(timing.effect_us, effect_us_max.max(timing.effect_us));
@@ -352,13 +353,14 @@ mod tests {
     }
 
     #[test]
-    fn a_mutation_stays_inside_for_longer_only_where_the_fence_is_pushed() {
+    fn a_mutation_stays_inside_for_longer_only_where_old_holders_are_told() {
         let longest = |design: &str| {
             let design = Design::named(design).unwrap();
             let plan = |seed| Plan::generate(Seed(seed), &design, &Profile::default());
             (0..200).map(|seed| plan(seed).timing.effect_us).max().unwrap()
         };
         assert!(longest("push-before-ready") > 16_000);
+        assert!(longest("chubby-live-check") > 16_000);
         assert_eq!(longest("highest-seen"), Timing::default().effect_us);
     }
 

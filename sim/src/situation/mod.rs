@@ -62,6 +62,7 @@ use crate::world::{Sight, SightKind};
 
 pub use catalogue::{catalogue, to_markdown};
 pub use lookout::Lookout;
+pub(crate) use tenure::{Try, decided};
 
 /// Recognises a situation in one run.
 pub trait Detector {

@@ -11,7 +11,7 @@ use holdover_model::role::{Actor, Message};
 use crate::world::SightKind;
 
 /// One try of one operation.
-pub(super) type Try = (OperationId, AttemptId);
+pub(crate) type Try = (OperationId, AttemptId);
 
 /// Who has been told that it is ready.
 #[derive(Default)]
@@ -76,7 +76,7 @@ impl Tenures {
 }
 
 /// The try that a destination has decided about, if this is such an event.
-pub(super) fn decided(event: &Event) -> Option<Try> {
+pub(crate) fn decided(event: &Event) -> Option<Try> {
     match event {
         Event::EffectCommitted { receipt, .. } => {
             Some((receipt.operation_id.clone(), receipt.attempt_id))
