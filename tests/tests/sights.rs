@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use holdover::fault::{Fault, PlannedFault, Trigger};
+use holdover::message::delivery;
 use holdover::point;
 use holdover::random::Seed;
 use holdover::time::sleep;
@@ -36,6 +37,7 @@ fn seen(trigger: Trigger, fault: Fault) -> Vec<String> {
             Sight::Held { at_ns, point, is_alone, .. } => {
                 (at_ns, format!("held {point}{}", if is_alone { " alone" } else { "" }))
             }
+            Sight::Sends { at_ns, to, kind, .. } => (at_ns, format!("sends {kind} to {to}")),
             Sight::Shown { at_ns, what, .. } => {
                 (at_ns, format!("shown {}", what.downcast_ref::<u32>().unwrap()))
             }
@@ -115,4 +117,22 @@ fn what_does_not_take_hold_has_not_struck() {
     let crash = Fault::Crash { host: "host".into(), restart_after_us: 40_000 };
     let sights = seen(Trigger::At { at_us: 5_000 }, crash);
     assert_eq!(sights, ["5 down host", "5 struck crash", "45 up host", "45 ended crash"]);
+}
+
+#[test]
+fn a_message_is_seen_when_its_sender_says_what_it_is() {
+    let mut world = World::new(Seed(1), WorldConfig::default());
+    world.host("host", || async {
+        sleep(Duration::from_millis(10)).await;
+        let _ = delivery("other", "order");
+    });
+    let sent = Rc::new(RefCell::new(Vec::new()));
+    let log = Rc::clone(&sent);
+    world.watch(move |sight| {
+        if let Sight::Sends { at_ns, host, to, kind } = *sight {
+            log.borrow_mut().push(format!("{} {host} sends {kind} to {to}", at_ns / 1_000_000));
+        }
+    });
+    assert_eq!(world.run_for(Duration::from_millis(45)), RunEnd::Deadline);
+    assert_eq!(sent.take(), ["10 host sends order to other"]);
 }
