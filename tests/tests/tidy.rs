@@ -160,9 +160,11 @@ const EXCEPTIONS_THREADS: &[(&str, &str)] = &[
     ("model/src/check/mod.rs", "one thread per core, unless told otherwise"),
     ("model/src/check/search.rs", "searches in parallel; what it reports does not depend on it"),
     ("sim/src/accept/mod.rs", "runs one world per thread; worlds share nothing"),
-    ("sim/src/sweep/mod.rs", "runs one world per thread; worlds share nothing"),
+    ("sim/src/sweep/mod.rs", "as many at once as there are cores, unless told otherwise"),
+    ("sim/src/sweep/round.rs", "runs one world per thread; worlds share nothing"),
     ("sim/src/sweep/watchdog.rs", "watches a world from another thread"),
     ("sim/src/zoo/mod.rs", "checks one design per thread; there is no world"),
+    ("sim/src/zoo/simulate.rs", "runs one world per thread; worlds share nothing"),
 ];
 
 fn root() -> PathBuf {

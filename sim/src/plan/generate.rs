@@ -28,7 +28,7 @@ pub enum Style {
     /// tasks meet, and some are misused; latencies are drawn in different [orders](Order).
     Swarm,
     /// What one would write first, to compare with: any kind of fault in any plan, tasks and
-    /// faults at any time, every duration as likely as any other.
+    /// faults at any time of the run, every duration as likely as any other.
     Uniform,
 }
 
@@ -100,6 +100,11 @@ impl Default for Profile {
 }
 
 impl Profile {
+    /// From when on nothing goes wrong any more.
+    fn heal_at_us(&self) -> u64 {
+        self.fault_within_us + self.fault_us_max
+    }
+
     /// The baseline to compare with.
     pub fn uniform() -> Self {
         Self { style: Style::Uniform, ..Self::default() }
@@ -140,7 +145,7 @@ impl Plan {
         let faults = Draw { rng: seed.stream("faults"), profile }.faults(&kinds(design));
         Self {
             seed,
-            heal_at_us: profile.fault_within_us + profile.fault_us_max,
+            heal_at_us: profile.heal_at_us(),
             link,
             order: Draw { rng: seed.stream("order"), profile }.order(),
             timing: Draw { rng: seed.stream("timing"), profile }.timing(design),
@@ -233,6 +238,10 @@ impl Draw<'_> {
             begin_at_us,
             effect,
             misuse: None,
+        };
+        let begin_within_us = match self.profile.style {
+            Style::Swarm => begin_within_us,
+            Style::Uniform => self.profile.heal_at_us(),
         };
         // The two halves of the identity article leave in the same millisecond.
         let together = self.between(0, begin_within_us);

@@ -1,7 +1,7 @@
 //! Plans as `proptest` strategies, for property tests of one's own.
 //!
 //! They draw from what a sweep's plans are drawn from, and shrink the way proptest does: fewer
-//! faults and tasks first. Proptest draws with ChaCha and keeps the seeds of failing cases in
+//! faults and tasks first. Proptest draws with `ChaCha` and keeps the seeds of failing cases in
 //! `proptest-regressions`, which belongs under version control.
 //!
 //! ```

@@ -23,6 +23,10 @@ use crate::world::{LinkProfile, Order};
 /// Longer than a lease, a suspicion and an agent's patience.
 const LONG_US: u64 = 1_200_000;
 
+/// Longer than a suspicion, so that there is a successor, and shorter than a lease and than an
+/// agent's patience, so that it has not written yet.
+const TAKEN_OVER_US: u64 = 600_000;
+
 /// Longer than a try waits for its answer, shorter than a suspicion.
 const SHORT_US: u64 = 300_000;
 
@@ -54,8 +58,10 @@ impl Matrix {
         let uses = uses(design);
         let mut ranked: Vec<(Rank, Single)> = careless(design)
             .into_iter()
-            .zip(1..)
-            .map(|(plan, turn)| (Rank { turn, of_use: 0, place: 0 }, Single::Quiet(plan)))
+            .enumerate()
+            .map(|(place, plan)| {
+                (Rank { turn: 1 + place / 4, of_use: 0, place }, Single::Quiet(plan))
+            })
             .collect();
         for (of_use, plan) in uses.iter().enumerate() {
             let rank = Rank { turn: if of_use == 0 { 0 } else { 2 * of_use }, of_use, place: 0 };
@@ -222,13 +228,13 @@ impl Moment {
         match self {
             Self::Message { kind, .. } => match kind.as_str() {
                 "apply" | "applied" => 0,
-                "dispatch" | "ready" | "admit" => 2,
-                "claim" | "entry" | "may-dispatch" | "settle" | "acquire" => 4,
-                _ => 6,
+                "dispatch" | "ready" | "admit" => 3,
+                "claim" | "entry" | "may-dispatch" | "settle" | "acquire" => 6,
+                _ => 9,
             },
-            Self::Point { .. } => 5,
+            Self::Point { .. } => 6,
             Self::Event { kind: EventKind::LeaseGranted | EventKind::EffectCommitted, .. } => 3,
-            Self::Event { .. } => 8,
+            Self::Event { .. } => 10,
         }
     }
 
@@ -259,14 +265,23 @@ fn ways(design: &Design, moment: &Moment, opens: bool) -> Vec<Fault> {
                 Fault::LoseResponse { from: t(), to: f() }
             };
             let mut ways = if opens {
-                vec![freeze(from, LONG_US), again, crash(from, BOOT_US), lose(1)]
+                vec![
+                    freeze(from, TAKEN_OVER_US),
+                    again,
+                    lose(1),
+                    crash(from, BOOT_US),
+                    freeze(from, LONG_US),
+                ]
             } else {
                 vec![lose(1), broken.clone(), crash(from, BOOT_US), again]
             };
             if role_of(from) == "worker" && role_of(to) == "destination" {
                 // The supervisor hears nothing of a worker that lives.
                 let (from, to) = (f(), "supervisor".into());
-                ways.push(Fault::LoseDatagrams { from, to, percent: 100, for_us: LONG_US / 2 });
+                ways.insert(
+                    1,
+                    Fault::LoseDatagrams { from, to, percent: 100, for_us: TAKEN_OVER_US },
+                );
             }
             ways.extend([
                 Fault::PartitionOneWay { from: f(), to: t(), for_us: SHORT_US },
@@ -359,16 +374,12 @@ fn quiet(design: &Design, tasks: Vec<PlannedTask>) -> Plan {
 }
 
 /// How many turns later the cells of each of the [`uses`] come.
-const USES: [usize; 6] = [4, 0, 0, 1, 2, 2];
+const USES: [usize; 6] = [4, 0, 0, 1, 1, 0];
 
 /// Ways to use the system that have in common that nothing is wrong with them.
 fn uses(design: &Design) -> Vec<Plan> {
     let quiet = |tasks| quiet(design, tasks);
-    let mut slow = quiet(vec![task(0, 0, Effect::RoutingRule)]);
-    // A mutation that is still inside the destination when its worker is replaced.
-    slow.timing.effect_us = LONG_US / 2;
-    slow.timing.attempt_timeout_us = LONG_US / 2 + SHORT_US / 6;
-    vec![
+    let mut uses = vec![
         quiet(vec![
             // The two halves of the identity article leave in the same millisecond.
             task(0, 0, Effect::BillingLimit),
@@ -384,8 +395,15 @@ fn uses(design: &Design) -> Vec<Plan> {
         quiet(vec![task(0, 0, Effect::Invoice)]),
         quiet(vec![task(0, 0, Effect::Invoice), task(1, 0, Effect::Invoice)]),
         quiet(vec![task(0, 0, Effect::RoutingRule), task(1, 0, Effect::RoutingRule)]),
-        slow,
-    ]
+    ];
+    if design.fence.is_pushed() {
+        // A mutation that is still inside the destination when its worker is replaced.
+        let mut slow = quiet(vec![task(0, 0, Effect::RoutingRule)]);
+        slow.timing.effect_us = TAKEN_OVER_US;
+        slow.timing.attempt_timeout_us = TAKEN_OVER_US + SHORT_US / 6;
+        uses.push(slow);
+    }
+    uses
 }
 
 /// Uses with which something is wrong, on the side of those who ask.

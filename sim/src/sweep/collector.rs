@@ -101,6 +101,12 @@ impl Collector {
         }
     }
 
+    pub(super) fn extend(&mut self, summaries: impl Iterator<Item = (u64, Summary)>) {
+        for (run, summary) in summaries {
+            self.add(run, summary);
+        }
+    }
+
     fn count(&mut self, run: u64, summary: Summary) {
         let Summary { origin, plan, digest, events, finding, reached, features, divergence } =
             summary;

@@ -53,7 +53,7 @@ pub(super) fn run(
         match summaries.recv_timeout(watchdog::LOOKS_EVERY) {
             Ok((run, summary)) => {
                 collector.add(run, summary);
-                summaries.try_iter().for_each(|(run, summary)| collector.add(run, summary));
+                collector.extend(summaries.try_iter());
             }
             Err(_) if workers.iter().all(|worker| worker.thread.is_finished()) => break,
             Err(_) => {}
@@ -79,7 +79,7 @@ pub(super) fn run(
         // A run's panics are findings, so this is one of the sweep itself.
         worker.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     }
-    summaries.try_iter().for_each(|(run, summary)| collector.add(run, summary));
+    collector.extend(summaries.try_iter());
     is_whole
 }
 

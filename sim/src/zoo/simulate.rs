@@ -264,7 +264,7 @@ fn first_detection(
         }
         let (_, plan) = search.plan(number);
         let run = stack::run(&plan).expect("generated plans name only hosts that exist");
-        let found = run.finding.as_ref().map(|finding| finding.class());
+        let found = run.finding.as_ref().map(stack::Finding::class);
         let is_known = |found: &&str| design.expect.iter().any(|id| id.as_str() == *found);
         match found {
             Some(found) if design.expect.is_empty() || is_known(&found) => {

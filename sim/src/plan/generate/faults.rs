@@ -98,7 +98,7 @@ impl Draw<'_> {
                 let kind = self.pick(&kinds);
                 let mut planned = self.fault(kind);
                 if self.is_uniform() {
-                    let at_us = self.between(0, self.profile.fault_within_us);
+                    let at_us = self.between(0, self.profile.heal_at_us());
                     planned.trigger = Trigger::At { at_us };
                 }
                 planned
