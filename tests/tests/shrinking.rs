@@ -10,7 +10,7 @@ use holdover::plan::{Class, Plan, PlannedTask};
 use holdover::random::Seed;
 use holdover::report::terminal;
 use holdover::shrink::{Effort, Shrunk, shrink};
-use holdover::stack::{self, Effect, Finding};
+use holdover::stack::{self, Effect, Finding, Misuse};
 use holdover::sweep::Sweep;
 use holdover::world::LinkProfile;
 use holdover_model::design::{Design, NAMED};
@@ -202,4 +202,30 @@ fn most_failures_shrink_to_two_faults_and_two_tasks() {
         wall.as_secs_f64()
     );
     assert!(faults <= 2 && tasks <= 2 && wall <= Duration::from_secs(10));
+}
+
+/// What a task means is another task, not a place in a list: dropping tasks must not change it.
+#[test]
+fn a_replayed_consent_keeps_its_task() {
+    let sweep = sweep("bearer-approval");
+    let mut shrunk_plans = 0;
+    for seed in 0..600 {
+        let plan = sweep.plan(Seed(seed));
+        let Some(finding) = run(&plan).filter(|finding| finding.class() == "approval-bound") else {
+            continue;
+        };
+        let shrunk = shrink(&plan, &finding, Effort::runs(400), &run, &mut |_| ()).unwrap();
+        let replayed = |plan: &Plan| {
+            let task = plan.tasks.iter().find_map(|task| match task.misuse {
+                Some(Misuse::ApprovalReplayed { of_task }) => Some((task.effect, of_task)),
+                _ => None,
+            });
+            task.map(|(effect, of_task)| (effect, plan.tasks[of_task].effect))
+        };
+        shrunk.plan.validate().unwrap();
+        assert!(replayed(&shrunk.plan).is_some(), "{}", shrunk.plan);
+        assert_eq!(replayed(&shrunk.plan), replayed(&plan), "seed {seed}");
+        shrunk_plans += 1;
+    }
+    assert!(shrunk_plans > 0);
 }

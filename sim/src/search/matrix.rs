@@ -72,7 +72,7 @@ impl Matrix {
                 let occurrence = before.iter().filter(|known| known.is_like(moment)).count();
                 let opens = moment.opens(before);
                 let later = moment.importance() + 3 * occurrence + USES[of_use];
-                for (way, fault) in ways(design, moment, opens).into_iter().enumerate() {
+                for (way, fault) in ways(plan, moment, opens).into_iter().enumerate() {
                     let fault = PlannedFault { trigger: moment.trigger(), fault };
                     let rank = Rank { turn: way + later, of_use, place: place + 1 };
                     ranked.push((rank, Single::Fault { of_use, fault }));
@@ -250,7 +250,7 @@ impl Moment {
 }
 
 /// What can go wrong at a moment, the most telling first.
-fn ways(design: &Design, moment: &Moment, opens: bool) -> Vec<Fault> {
+fn ways(plan: &Plan, moment: &Moment, opens: bool) -> Vec<Fault> {
     let freeze = |host: &str, for_us| Fault::Freeze { host: host.into(), for_us };
     let crash = |host: &str, restart_after_us| Fault::Crash { host: host.into(), restart_after_us };
     match moment {
@@ -278,10 +278,10 @@ fn ways(design: &Design, moment: &Moment, opens: bool) -> Vec<Fault> {
             if role_of(from) == "worker" && role_of(to) == "destination" {
                 // The supervisor hears nothing of a worker that lives.
                 let (from, to) = (f(), "supervisor".into());
-                ways.insert(
-                    1,
-                    Fault::LoseDatagrams { from, to, percent: 100, for_us: TAKEN_OVER_US },
-                );
+                let silence =
+                    Fault::LoseDatagrams { from, to, percent: 100, for_us: TAKEN_OVER_US };
+                let is_inside_for_long = plan.timing.effect_us >= TAKEN_OVER_US;
+                ways.insert(if is_inside_for_long { 0 } else { ways.len() }, silence);
             }
             ways.extend([
                 Fault::PartitionOneWay { from: f(), to: t(), for_us: SHORT_US },
@@ -337,7 +337,7 @@ fn ways(design: &Design, moment: &Moment, opens: bool) -> Vec<Fault> {
                 Fault::CrashLoop { host: h(), times: 3, down_us: BOOT_US, up_us: BOOT_US },
             ];
             // What plans restore: an authority that has its store for itself.
-            if host == "authority" && !design.fence.is_co_located() {
+            if host == "authority" && !plan.design.fence.is_co_located() {
                 let restore = |age_us| {
                     Fault::Disk(DiskFault::Restore { host: h(), age_us, restart_after_us: BOOT_US })
                 };
@@ -374,7 +374,7 @@ fn quiet(design: &Design, tasks: Vec<PlannedTask>) -> Plan {
 }
 
 /// How many turns later the cells of each of the [`uses`] come.
-const USES: [usize; 6] = [4, 0, 0, 1, 1, 0];
+const USES: [usize; 6] = [1, 0, 0, 1, 1, 0];
 
 /// Ways to use the system that have in common that nothing is wrong with them.
 fn uses(design: &Design) -> Vec<Plan> {

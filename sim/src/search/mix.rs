@@ -44,10 +44,13 @@ pub struct MixError {
 /// The largest share.
 const SHARE_MAX: u32 = 100;
 
+/// Parts of shares are compared in millionths.
+const MILLION: u64 = 1_000_000;
+
 impl Default for Mix {
-    /// One run in four from the matrix, two from seeds, one a mutant.
+    /// Of six runs two are cells of the matrix, three are seeds, one is a mutant.
     fn default() -> Self {
-        Self { matrix: 1, swarm: 2, mutation: 1 }
+        Self { matrix: 2, swarm: 3, mutation: 1 }
     }
 }
 
@@ -69,15 +72,11 @@ impl Mix {
         let (cycles, place) = (run / cycle, run % cycle);
         let mut had = [0_u64; 3];
         let mut chosen = 0;
-        for turn in 0..=place {
-            // Who is furthest behind its share; at the beginning of a cycle, the first.
-            let behind = |index: &usize| {
-                let share = i128::from(sources[*index].1);
-                share * i128::from(turn + 1) - i128::from(had[*index]) * i128::from(cycle)
-            };
+        for _ in 0..=place {
+            // Who has had the smallest part of its share; of several, the first.
             chosen = (0..3)
                 .filter(|index| sources[*index].1 > 0)
-                .max_by_key(|index| (behind(index), std::cmp::Reverse(*index)))
+                .min_by_key(|index| had[*index] * MILLION / u64::from(sources[*index].1))
                 .unwrap_or(1);
             had[chosen] += 1;
         }

@@ -146,7 +146,9 @@ struct Shrinker<'a> {
 impl Shrinker<'_> {
     /// Goes on from this plan if it is simpler and fails in the same way; says whether it does.
     fn accept(&mut self, candidate: Plan) -> bool {
-        if Size::of(&candidate) >= Size::of(&self.plan) || !self.tried.insert(hash(&candidate)) {
+        let is_simpler = Size::of(&candidate) < Size::of(&self.plan);
+        let is_worth_a_run = is_simpler && candidate.validate().is_ok();
+        if !is_worth_a_run || !self.tried.insert(hash(&candidate)) {
             return false;
         }
         let is_over =

@@ -1,17 +1,27 @@
 //! The ways in which a plan is made simpler, those that take away most first.
 
+use std::ops::Range;
+
 use super::size::CALM_US;
 use super::{Shrinker, numbers};
 use crate::fault::{PlannedFault, Trigger, simpler};
 use crate::plan::Plan;
-use crate::stack::{AGENTS, WORKERS};
-use crate::world::LinkProfile;
+use crate::stack::{AGENTS, Misuse, WORKERS};
+use crate::world::{LinkProfile, Order};
 
 /// Goes through all passes once; says whether any of them helped.
 pub(super) fn all(shrinker: &mut Shrinker<'_>) -> bool {
-    let passes: [fn(&mut Shrinker<'_>) -> bool; 9] = [
-        |shrinker| drop_chunks(shrinker, |plan| &mut plan.faults, 0),
-        |shrinker| drop_chunks(shrinker, |plan| &mut plan.tasks, 1),
+    let passes: [fn(&mut Shrinker<'_>) -> bool; 11] = [
+        |shrinker| {
+            let drop = |plan: &mut Plan, chunk| drop(plan.faults.drain(chunk));
+            drop_chunks(shrinker, |plan| plan.faults.len(), drop, 0)
+        },
+        |shrinker| drop_chunks(shrinker, |plan| plan.tasks.len(), drop_tasks, 1),
+        |shrinker| {
+            let drop = |plan: &mut Plan, chunk| drop(plan.revocations.drain(chunk));
+            drop_chunks(shrinker, |plan| plan.revocations.len(), drop, 0)
+        },
+        use_properly,
         drop_tasks_that_only_count,
         simplify_kinds,
         begin_together,
@@ -28,23 +38,21 @@ pub(super) fn all(shrinker: &mut Shrinker<'_>) -> bool {
 }
 
 /// Drops all, halves, quarters and so on down to single ones, as delta debugging does.
-fn drop_chunks<T: Clone>(
+fn drop_chunks(
     shrinker: &mut Shrinker<'_>,
-    list: impl Fn(&mut Plan) -> &mut Vec<T>,
+    length: impl Fn(&Plan) -> usize,
+    drop: impl Fn(&mut Plan, Range<usize>),
     keep_min: usize,
 ) -> bool {
     let mut helped = false;
-    let length = |shrinker: &mut Shrinker<'_>| list(&mut shrinker.plan).len();
+    let length = |shrinker: &mut Shrinker<'_>| length(&shrinker.plan);
     let mut chunk = length(shrinker).saturating_sub(keep_min);
     while chunk > 0 {
         let mut start = 0;
         while start < length(shrinker) {
             let end = (start + chunk).min(length(shrinker));
             let is_enough = length(shrinker) - (end - start) >= keep_min;
-            let dropped = is_enough
-                && shrinker.accept_with(|plan| {
-                    list(plan).drain(start..end);
-                });
+            let dropped = is_enough && shrinker.accept_with(|plan| drop(plan, start..end));
             helped |= dropped;
             // What came after now stands here.
             if !dropped {
@@ -52,6 +60,32 @@ fn drop_chunks<T: Clone>(
             }
         }
         chunk /= 2;
+    }
+    helped
+}
+
+/// Drops tasks, and has those that stay still mean the same others. One that means a task that is
+/// gone makes the plan invalid, and it is not taken.
+fn drop_tasks(plan: &mut Plan, chunk: Range<usize>) {
+    for task in &mut plan.tasks {
+        if let Some(Misuse::ApprovalReplayed { of_task }) = &mut task.misuse {
+            if chunk.contains(of_task) {
+                *of_task = usize::MAX;
+            } else if *of_task >= chunk.end {
+                *of_task -= chunk.len();
+            }
+        }
+    }
+    plan.tasks.drain(chunk);
+}
+
+/// Has nobody misuse a task.
+fn use_properly(shrinker: &mut Shrinker<'_>) -> bool {
+    let mut helped = false;
+    for index in 0..shrinker.plan.tasks.len() {
+        if shrinker.plan.tasks[index].misuse.is_some() {
+            helped |= shrinker.accept_with(|plan| plan.tasks[index].misuse = None);
+        }
     }
     helped
 }
@@ -64,7 +98,7 @@ fn drop_tasks_that_only_count(shrinker: &mut Shrinker<'_>) -> bool {
         let mut task = 0;
         while shrinker.plan.tasks.len() > 1 && task < shrinker.plan.tasks.len() {
             let dropped = shrinker.accept_with(|plan| {
-                plan.tasks.remove(task);
+                drop_tasks(plan, task..task + 1);
                 if let Trigger::Point { nth, .. }
                 | Trigger::BeforePacket { nth, .. }
                 | Trigger::Event { nth, .. } = &mut plan.faults[fault].trigger
@@ -141,10 +175,14 @@ fn simplify_numbers(shrinker: &mut Shrinker<'_>) -> bool {
 
 fn calm_network(shrinker: &mut Shrinker<'_>) -> bool {
     let LinkProfile { latency_us_min, latency_us_max } = shrinker.plan.link;
-    CALM_US.into_iter().chain([latency_us_max, latency_us_min]).any(|us| {
+    let is_calm = CALM_US.into_iter().chain([latency_us_max, latency_us_min]).any(|us| {
         let calm = LinkProfile { latency_us_min: us, latency_us_max: us };
-        shrinker.accept_with(|plan| plan.link = calm)
-    })
+        shrinker.accept_with(|plan| {
+            plan.link = calm;
+            plan.order = Order::Uniform;
+        })
+    });
+    is_calm || shrinker.accept_with(|plan| plan.order = Order::Uniform)
 }
 
 /// Lets the first agent do what others do, and lets the first worker and agent trade places

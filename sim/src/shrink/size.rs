@@ -41,10 +41,12 @@ impl Size {
                 .faults
                 .iter()
                 .map(|planned| simpler::complexity(planned.fault.kind()))
+                .chain(plan.tasks.iter().map(|task| u64::from(task.misuse.is_some())))
+                .chain(plan.revocations.iter().map(|_| 1))
                 .sum(),
             hosts: struck.count(),
             others: named.filter(|host| is_other(host)).count(),
-            network: network(plan.link),
+            network: 2 * network(plan.link) + u64::from(!plan.order.is_uniform()),
             numbers: numbers::of(plan).iter().map(|number| u128::from(number.weight())).sum(),
         }
     }

@@ -188,7 +188,8 @@ impl Watch {
 ///
 /// # Errors
 ///
-/// When the plan names a host that the reference system does not have.
+/// When the plan is not [valid](Plan::validate), or names a host that the reference system does
+/// not have.
 pub fn run(plan: &Plan) -> Result<Run, PlanError> {
     run_with(plan, |_| ())
 }
@@ -198,8 +199,9 @@ pub fn run(plan: &Plan) -> Result<Run, PlanError> {
 ///
 /// # Errors
 ///
-/// When the plan names a host that is not there.
+/// When the plan is not [valid](Plan::validate), or names a host that is not there.
 pub fn run_with(plan: &Plan, prepare: impl FnOnce(&mut World)) -> Result<Run, PlanError> {
+    plan.validate()?;
     let config = WorldConfig {
         link: plan.link,
         order: plan.order,

@@ -31,7 +31,7 @@ fn failing_seed() -> u64 {
     static SEED: OnceLock<u64> = OnceLock::new();
     *SEED.get_or_init(|| {
         let folder = folder();
-        let arguments = ["sweep", "--seeds", "200", "--design", "highest-seen", "--json"];
+        let arguments = ["sweep", "--seeds", "0..200", "--design", "highest-seen", "--json"];
         let report = json(&holdover(folder.path(), &arguments));
         report["failures"][0]["seed"].as_u64().unwrap()
     })
@@ -159,6 +159,8 @@ fn wrong_input_is_refused_in_one_line() {
     is_refused(here, &["sweep", "--seeds", "9..3"], &["9..3", "reversed", "3..9"]);
     is_refused(here, &["sweep", "--seeds", "lots"], &["lots", "N or A..B"]);
     is_refused(here, &["sweep", "--jobs", "0"], &["--jobs 0"]);
+    is_refused(here, &["sweep", "--mix", "matrix=all"], &["--mix", "matrix=all", "swarm=50"]);
+    is_refused(here, &["zoo", "--simulate", "--bases", "0"], &["--bases", "at least one"]);
     is_refused(here, &["sweep", "--design", "no.toml"], &["no.toml"]);
     is_refused(here, &["replay", "no-such-file.toml"], &["no-such-file.toml"]);
     is_refused(here, &["replay", "seed.toml", "--design", "highest-seen"], &["--design"]);
@@ -301,4 +303,22 @@ fn a_corpus_replays_at_once() {
     is_refused(here, &["replay", "--all", "--design", "highest-seen"], &["--design"]);
     is_refused(here, &["replay", "--update", "1"], &["--all"]);
     is_refused(here, &["replay"], &["FILE|SEED|DIR"]);
+}
+
+/// Where a plan comes from is said, and a plan that no seed stands for is saved whole.
+#[test]
+fn a_sweep_says_where_its_failing_plan_comes_from() {
+    let folder = folder();
+    for (mix, origin) in [("matrix=1", "cell"), ("swarm=1", "seed")] {
+        let arguments =
+            ["sweep", "--seeds", "100", "--mix", mix, "--design", "highest-seen", "--json"];
+        let report = json(&holdover(folder.path(), &arguments));
+        assert_eq!(report["matrix_cells"].as_u64().unwrap() > 0, mix == "matrix=1");
+        let failure = &report["failures"][0];
+        assert!(failure["origin"].as_str().unwrap().starts_with(origin), "{failure}");
+        assert_eq!(failure["seed"].is_u64(), origin == "seed", "{failure}");
+        let saved = failure["saved"].as_str().unwrap();
+        let replay = holdover(folder.path(), &["replay", saved, "--json"]);
+        assert_eq!(json(&replay)["same_verdict"], true);
+    }
 }

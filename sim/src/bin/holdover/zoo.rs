@@ -41,6 +41,9 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
     let threads = crate::threads(arguments.threads)?;
+    if arguments.bases == 0 || arguments.runs_max == 0 {
+        return Err("--bases and --runs-max: at least one".into());
+    }
     eprintln!(
         "holdover {} zoo designs={} threads={threads}",
         env!("CARGO_PKG_VERSION"),
@@ -73,9 +76,6 @@ fn checked(arguments: &Arguments, threads: usize) -> Result<Verdict, Problem> {
 
 fn in_the_world(arguments: &Arguments, threads: usize) -> Result<Verdict, Problem> {
     let Arguments { bases, runs_max, survive: survives, .. } = *arguments;
-    if bases == 0 || runs_max == 0 {
-        return Err("--bases and --runs-max: at least one".into());
-    }
     let began = Instant::now();
     let bar = bar(0);
     let limits = Limits { bases, runs_max, survives };
