@@ -67,7 +67,9 @@ impl<R: Role> Host<R> {
             }
             self.late = Some(late);
         }
-        Effects { sends: output.sends, events: output.events, timers: output.timers }
+        let later = output.sends_later.into_iter().map(|(_, to, message)| (to, message));
+        let sends = output.sends.into_iter().chain(later).collect();
+        Effects { sends, events: output.events, timers: output.timers }
     }
 }
 

@@ -116,6 +116,7 @@ fn append<R>(output: &mut Output<Record>, inner: Output<R>, wrap: impl Fn(R) -> 
     output.late_records.extend(inner.late_records.into_iter().map(&wrap));
     output.events.extend(inner.events);
     output.sends.extend(inner.sends);
+    output.sends_later.extend(inner.sends_later);
     output.timers.extend(inner.timers);
 }
 

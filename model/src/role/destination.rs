@@ -168,6 +168,22 @@ impl Destination {
         }
     }
 
+    /// What to refuse a mutation for. Where its try was closed before it had an effect and its
+    /// holder is not admitted either, it is told the latter: a worker that hears only of closed
+    /// tries goes on under a lease that it has lost, and closes those of its successor for ever.
+    fn refusal(&self, context: Context<'_>, mutation: &Mutation, reason: Rejection) -> Rejection {
+        let trace = self.trace(context, &mutation.envelope.operation_id);
+        let is_only_closed = reason == Rejection::AttemptClosed
+            && trace.is_some_and(|trace| trace.receipt.is_none())
+            && !self.is_misconfigured
+            && !context.design.fence.is_consulted();
+        if !is_only_closed {
+            return reason;
+        }
+        let fence = self.cell(&mutation.resource).fence;
+        context.design.admit(&fence, &mutation.holder).err().unwrap_or(reason)
+    }
+
     /// Whether the resource is in the state that a mutation is to replace.
     fn is_expected(context: Context<'_>, cell: &Cell, expected: Option<ResourceVersion>) -> bool {
         let settings = context.design.destination;
@@ -192,7 +208,10 @@ impl Destination {
         }
         match self.known(context, envelope) {
             Some(Ok(receipt)) => return Self::replay(&mutation, receipt, out),
-            Some(Err(reason)) => return self.reject(context, mutation, reason, out),
+            Some(Err(reason)) => {
+                let reason = self.refusal(context, &mutation, reason);
+                return self.reject(context, mutation, reason, out);
+            }
             None => {}
         }
         if self.is_misconfigured {

@@ -66,6 +66,9 @@ pub struct Output<R> {
     pub events: Vec<Event>,
     /// Messages to send.
     pub sends: Vec<(Actor, Message)>,
+    /// Messages to send after a delay, if the role lives so long. To the checker they are
+    /// messages like others: there, each may take as long as it likes anyway.
+    pub sends_later: Vec<(Delay, Actor, Message)>,
     /// Signals to give back to the role after a delay. Arming a signal that is armed
     /// already moves it.
     pub timers: Vec<(Delay, Signal)>,
@@ -78,6 +81,7 @@ impl<R> Default for Output<R> {
             late_records: Vec::new(),
             events: Vec::new(),
             sends: Vec::new(),
+            sends_later: Vec::new(),
             timers: Vec::new(),
         }
     }
@@ -86,6 +90,12 @@ impl<R> Default for Output<R> {
 impl<R> Output<R> {
     fn send(&mut self, to: Actor, message: Message) {
         self.sends.push((to, message));
+    }
+
+    /// Has all messages wait that were sent since there were so many.
+    fn hold_back(&mut self, since: usize, delay: Delay) {
+        let held_back = self.sends.drain(since..);
+        self.sends_later.extend(held_back.map(|(to, message)| (delay, to, message)));
     }
 
     fn arm(&mut self, delay: Delay, signal: Signal) {
@@ -104,7 +114,8 @@ pub enum Delay {
     Resend,
     /// Until a dispatched mutation counts as unanswered.
     AttemptTimeout,
-    /// Until a refused acquisition is tried again.
+    /// Until a refused acquisition is tried again, or somebody is asked about another one's
+    /// try.
     Poll,
     /// Until an agent asks again, elsewhere.
     AgentTimeout,

@@ -48,6 +48,8 @@ impl<R: Role> Host<R> {
         for record in output.records.into_iter().chain(output.late_records) {
             self.kept.load(record);
         }
-        Done { events: output.events, sends: output.sends, timers: output.timers }
+        let later = output.sends_later.into_iter().map(|(_, to, message)| (to, message));
+        let sends = output.sends.into_iter().chain(later).collect();
+        Done { events: output.events, sends, timers: output.timers }
     }
 }

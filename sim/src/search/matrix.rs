@@ -283,10 +283,15 @@ fn ways(plan: &Plan, moment: &Moment, opens: bool) -> Vec<Fault> {
                 let is_inside_for_long = plan.timing.effect_us >= TAKEN_OVER_US;
                 ways.insert(if is_inside_for_long { 0 } else { ways.len() }, silence);
             }
+            let stall =
+                |for_us| Fault::Stall { host: f(), point: format!("before-{kind}"), for_us };
+            if plan.timing.agent_timeout_us < TAKEN_OVER_US {
+                ways.insert(0, stall(TAKEN_OVER_US));
+            }
             ways.extend([
                 Fault::PartitionOneWay { from: f(), to: t(), for_us: SHORT_US },
                 lose(2),
-                Fault::Stall { host: f(), point: format!("before-{kind}"), for_us: LONG_US },
+                stall(LONG_US),
                 Fault::Late { from: f(), to: t(), extra_us: SHORT_US },
                 crash(to, BOOT_US),
                 freeze(from, SHORT_US),
@@ -374,7 +379,7 @@ fn quiet(design: &Design, tasks: Vec<PlannedTask>) -> Plan {
 }
 
 /// How many turns later the cells of each of the [`uses`] come.
-const USES: [usize; 6] = [1, 0, 0, 1, 1, 0];
+const USES: [usize; 7] = [1, 0, 0, 1, 1, 0, 0];
 
 /// Ways to use the system that have in common that nothing is wrong with them.
 fn uses(design: &Design) -> Vec<Plan> {
@@ -396,6 +401,10 @@ fn uses(design: &Design) -> Vec<Plan> {
         quiet(vec![task(0, 0, Effect::Invoice), task(1, 0, Effect::Invoice)]),
         quiet(vec![task(0, 0, Effect::RoutingRule), task(1, 0, Effect::RoutingRule)]),
     ];
+    // An agent that asks the next worker while the first is still at it.
+    let mut impatient = quiet(vec![task(0, 0, Effect::RoutingRule)]);
+    impatient.timing.agent_timeout_us = SHORT_US / 2;
+    uses.push(impatient);
     if design.fence.is_pushed() {
         // A mutation that is still inside the destination when its worker is replaced.
         let mut slow = quiet(vec![task(0, 0, Effect::RoutingRule)]);

@@ -18,12 +18,13 @@ mod mix;
 mod mutation;
 pub mod novelty;
 
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 
 use holdover_model::design::Design;
 
 use crate::plan::{Plan, Profile};
-use crate::random::{Seed, choose};
+use crate::random::{Seed, between};
 use crate::stack::Run;
 use mix::Slot;
 use novelty::Feature;
@@ -73,8 +74,9 @@ pub struct Search {
     mix: Mix,
     matrix: Matrix,
     first_seed: u64,
-    known: std::collections::BTreeSet<Feature>,
-    kept: std::collections::VecDeque<Plan>,
+    known: BTreeSet<Feature>,
+    /// Plans that reached something new, the latest last.
+    kept: VecDeque<Plan>,
 }
 
 impl Search {
@@ -86,8 +88,8 @@ impl Search {
             mix,
             matrix: if mix.matrix > 0 { Matrix::new(design) } else { Matrix::empty() },
             first_seed,
-            known: std::collections::BTreeSet::new(),
-            kept: std::collections::VecDeque::new(),
+            known: BTreeSet::new(),
+            kept: VecDeque::new(),
         }
     }
 
@@ -104,7 +106,7 @@ impl Search {
         match slot {
             Slot::Matrix => match self.matrix.plan(number) {
                 Some(plan) => (Origin::Matrix { cell: number }, plan),
-                // All of it was run: the rest goes to mutants.
+                // All of it was run.
                 None => self.mutant(Seed(self.first_seed + run)),
             },
             Slot::Swarm => (Origin::Seed(seed), self.of_seed(seed)),
@@ -118,19 +120,19 @@ impl Search {
 
     fn mutant(&self, seed: Seed) -> (Origin, Plan) {
         let mut random = seed.stream("mutation");
-        let (kept, latest) = (self.kept.as_slices(), self.kept.len().saturating_sub(KEPT_MAX / 8));
-        let parent = if self.kept.is_empty() {
-            self.of_seed(Seed(!seed.0))
-        } else {
-            // Half of them from the latest: where something new was reached, more may be near.
-            let all: Vec<_> = kept.0.iter().chain(kept.1).collect();
-            let among =
-                if *choose(&mut random, &[true, false]) { &all[latest..] } else { &all[..] };
-            (*choose(&mut random, among)).clone()
+        // Seeds that no other run of the search has.
+        let strangers = [!seed.0, !seed.0 >> 1].map(|seed| self.of_seed(Seed(seed)));
+        let latest = self.kept.len().saturating_sub(KEPT_MAX / 8);
+        // Half of them from the latest: where something new was reached, more may be near.
+        let from = if between(&mut random, 0, 1) == 0 { latest } else { 0 };
+        let parent = match self.kept.len() {
+            0 => &strangers[1],
+            kept => {
+                let place = between(&mut random, from as u64, kept as u64 - 1);
+                &self.kept[usize::try_from(place).expect("it is below a length")]
+            }
         };
-        let mut other = self.of_seed(Seed(!seed.0 >> 1));
-        other.design = self.design.clone();
-        (Origin::Mutant { seed }, mutate(&parent, &other, seed, &mut random))
+        (Origin::Mutant { seed }, mutate(parent, &strangers[0], seed, &mut random))
     }
 
     /// Takes in what a run has reached. Runs are learned from in their order.

@@ -24,7 +24,6 @@ use super::log::LogError;
 use super::peers::Peers;
 use super::store::Store;
 use super::timing::Timing;
-use crate::message::{Delivery, delivery};
 use crate::time::{Instant, sleep, sleep_until, unix_now};
 use crate::{point, world};
 
@@ -168,19 +167,14 @@ impl<R: Role> Driver<R> {
             self.timers.insert(signal, Instant::now() + self.timing.of(delay));
         }
         for (to, message) in output.sends {
-            point(message.point_before()).await;
-            match delivery(to.name(), message.kind()) {
-                Delivery::Once => self.peers.send(&to, message),
-                Delivery::Never => {}
-                Delivery::AgainAfter(pause) => {
-                    self.peers.send(&to, message.clone());
-                    let peers = self.peers.clone();
-                    spawn_local(async move {
-                        sleep(pause).await;
-                        peers.send(&to, message);
-                    });
-                }
-            }
+            self.peers.deliver(to, message).await;
+        }
+        for (delay, to, message) in output.sends_later {
+            let (peers, delay) = (self.peers.clone(), self.timing.of(delay));
+            spawn_local(async move {
+                sleep(delay).await;
+                peers.deliver(to, message).await;
+            });
         }
         if !output.late_records.is_empty() {
             self.late = output.late_records;

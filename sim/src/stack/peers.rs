@@ -17,8 +17,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::spawn_local;
 
 use super::wire::{Frame, Wire};
+use crate::message::{Delivery, delivery};
 use crate::net::{TcpListener, TcpStream};
-use crate::time::timeout;
+use crate::point;
+use crate::time::{sleep, timeout};
 
 /// The port on which every role listens.
 const PORT: u16 = 7000;
@@ -84,8 +86,25 @@ impl Peers {
         (peers, arrivals)
     }
 
+    /// Sends a message, unless a fault has other plans for it.
+    pub(super) async fn deliver(&self, to: Actor, message: Message) {
+        point(message.point_before()).await;
+        match delivery(to.name(), message.kind()) {
+            Delivery::Once => self.send(&to, message),
+            Delivery::Never => {}
+            Delivery::AgainAfter(pause) => {
+                self.send(&to, message.clone());
+                let peers = self.clone();
+                spawn_local(async move {
+                    sleep(pause).await;
+                    peers.send(&to, message);
+                });
+            }
+        }
+    }
+
     /// Sends a message, or drops it if the peer would have to open the connection.
-    pub(super) fn send(&self, to: &Actor, message: Message) {
+    fn send(&self, to: &Actor, message: Message) {
         let opens = opens(&self.0.me, to, self.0.fence);
         let to = match to {
             Actor::Destination if self.0.fence.is_co_located() => &Actor::Authority,

@@ -371,7 +371,13 @@ impl Worker {
             status if may_leave(status) => self.leave(context, key, attempt_id, out),
             _ => match design.recovery.on_timeout {
                 OnTimeout::Reconcile => {
+                    let before = out.sends.len();
                     self.enter(context, key, Stage::Reconciling(attempt_id), out);
+                    if entry.status == OperationStatus::Dispatched && attempt_id > AttemptId(1) {
+                        // Several are busy with it. The question aborts what is inside, and two
+                        // workers that ask at once would abort each other's tries for ever.
+                        out.hold_back(before, Delay::Poll);
+                    }
                 }
                 OnTimeout::RetryBlindly if is_given_up => {
                     self.finish(context, key, Answer::Failed, out);
