@@ -6,7 +6,9 @@
 use std::collections::BTreeSet;
 
 use holdover::plan::Plan;
+use holdover::random::Seed;
 use holdover::sweep::Sweep;
+use holdover::world::Order;
 use holdover_model::design::identity::OnMismatch;
 use holdover_model::design::{Design, NAMED};
 use holdover_model::event::EventKind;
@@ -34,7 +36,7 @@ fn every_named_design_does_its_work_where_nothing_goes_wrong() {
     for (name, _) in NAMED {
         let design = named(name);
         let sweep = Sweep::new(design.clone());
-        let whole = sweep.plan(holdover::random::Seed(0));
+        let whole = sweep.plan(Seed(0));
         for task in &whole.tasks {
             let plan = Plan { tasks: vec![task.clone()], faults: Vec::new(), ..whole.clone() };
             let run = holdover::stack::run(&plan).unwrap();
@@ -125,4 +127,18 @@ fn the_sweep_reaches_the_moments_that_matter() {
         }
     }
     assert!(missing.is_empty(), "never seen in 800 seeds: {missing:?}");
+}
+
+/// Where every link always takes as long and mutations stay inside for long, nothing breaks a tie:
+/// workers that abort each other's tries would do so for ever.
+#[test]
+fn workers_that_meet_again_and_again_come_to_an_end() {
+    let sweep = Sweep::new(named("push-before-ready"));
+    for seed in 0..500 {
+        let mut plan = sweep.plan(Seed(seed));
+        plan.order = Order::Priority { depth: 4 };
+        plan.timing.effect_us = sweep.profile.effect_us_max;
+        let run = holdover::stack::run(&plan).unwrap();
+        assert_eq!(run.finding, None, "seed {seed}");
+    }
 }

@@ -11,6 +11,7 @@ for_both_designs! {
     a_lost_response_is_reconciled_before_anything_else
     a_lost_request_is_tried_again_under_the_same_operation
     a_try_that_was_reconciled_away_can_have_no_effect_any_more
+    a_worker_whose_try_was_closed_under_a_lost_lease_hears_of_the_lease
     a_crash_after_dispatch_is_reconciled_by_the_successor
     an_effect_whose_approved_state_is_gone_is_never_sent
     every_message_may_arrive_twice
@@ -75,6 +76,35 @@ fn a_try_that_was_reconciled_away_can_have_no_effect_any_more(design: &str) {
     cluster.flow_except(has_failed);
     assert_eq!(cluster.count(EventKind::EffectCommitted), 0);
     assert_eq!(cluster.rejections(), [Rejection::AttemptClosed]);
+}
+
+/// Told of the closed try only, it would try again under the same lease, and close its successor's
+/// tries in turn: two workers at it, neither of which gets anywhere.
+fn a_worker_whose_try_was_closed_under_a_lost_lease_hears_of_the_lease(design: &str) {
+    let mut cluster = one(design);
+    cluster.begin(1);
+    let late = cluster.flow_except(is("apply"));
+    worker_b_takes_over(&mut cluster);
+    assert_eq!(cluster.outcome(1), Some(Outcome::Committed), "by its successor");
+    assert_eq!(cluster.entry().attempt_id, AttemptId(2));
+    assert_eq!(cluster.count(EventKind::Reconciled), 1, "which has closed the first try");
+    cluster.release(late);
+    cluster.flow();
+    assert_eq!(cluster.count(EventKind::EffectReplayed), 1, "an effect answers for all tries");
+
+    // The same, but the successor's try has had no effect yet.
+    let mut cluster = one(design);
+    cluster.begin(1);
+    let late = cluster.flow_except(is("apply"));
+    cluster.ask_again(1);
+    cluster.flow();
+    cluster.expire_leases();
+    cluster.flow();
+    cluster.fire(&worker("B"), Delay::Poll);
+    let _under_way = cluster.flow_except(is("apply"));
+    cluster.release(late);
+    cluster.flow();
+    assert_eq!(cluster.rejections(), [Rejection::StaleEpoch]);
 }
 
 fn a_crash_after_dispatch_is_reconciled_by_the_successor(design: &str) {
