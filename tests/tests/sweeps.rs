@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use holdover::plan::Plan;
+use holdover::plan::{Plan, PlannedTask};
 use holdover::random::Seed;
 use holdover::sweep::Sweep;
 use holdover::world::Order;
@@ -38,7 +38,8 @@ fn every_named_design_does_its_work_where_nothing_goes_wrong() {
         let sweep = Sweep::new(design.clone());
         let whole = sweep.plan(Seed(0));
         for task in &whole.tasks {
-            let plan = Plan { tasks: vec![task.clone()], faults: Vec::new(), ..whole.clone() };
+            let task = PlannedTask { misuse: None, ..task.clone() };
+            let plan = Plan { tasks: vec![task], faults: Vec::new(), ..whole.clone() };
             let run = holdover::stack::run(&plan).unwrap();
             if let Some(finding) = run.finding {
                 let is_known = design.expect.iter().any(|known| known.as_str() == finding.class());
