@@ -119,20 +119,13 @@ impl Matrix {
     /// Every third cell is one with two faults, as long as there are others.
     pub fn plan(&self, cell: u64) -> Option<Plan> {
         let singles = self.singles.len() as u64;
-        let (pairs_before, is_pair) =
-            if cell < singles / 2 * 3 { (cell / 3, cell % 3 == 2) } else { (singles / 2, true) };
-        if cell < singles / 2 * 3 && !is_pair {
-            return Some(self.single(cell - pairs_before));
+        let (threes, odd) = (singles / 2, singles % 2);
+        match (cell / 3, cell % 3) {
+            (three, 2) if three < threes => self.pair(three),
+            (three, place) if three < threes => Some(self.single(2 * three + place)),
+            _ if cell < 3 * threes + odd => Some(self.single(singles - 1)),
+            _ => self.pair(cell - singles),
         }
-        // What is left of an odd number of singles.
-        if cell >= singles / 2 * 3 && cell < singles / 2 * 3 + singles % 2 {
-            return Some(self.single(singles - 1));
-        }
-        let number = if cell < singles / 2 * 3 { pairs_before } else { cell - singles };
-        let (of_use, one, other) = self.pair(number)?;
-        let faults = &self.faults[of_use];
-        let faults = vec![faults[one].clone(), faults[other].clone()];
-        Some(Plan { faults, ..self.uses[of_use].clone() })
     }
 
     fn single(&self, number: u64) -> Plan {
@@ -144,8 +137,15 @@ impl Matrix {
         }
     }
 
+    fn pair(&self, number: u64) -> Option<Plan> {
+        let (of_use, one, other) = self.place_of_pair(number)?;
+        let faults = &self.faults[of_use];
+        let faults = vec![faults[one].clone(), faults[other].clone()];
+        Some(Plan { faults, ..self.uses[of_use].clone() })
+    }
+
     /// The use and the two faults of a cell with two: the uses take turns until they are through.
-    fn pair(&self, mut number: u64) -> Option<(usize, usize, usize)> {
+    fn place_of_pair(&self, mut number: u64) -> Option<(usize, usize, usize)> {
         let of_use = |of_use: &usize| pairs(self.faults[*of_use].len());
         let mut left: Vec<usize> = (0..self.uses.len()).filter(|index| of_use(index) > 0).collect();
         let mut done = 0;
