@@ -35,19 +35,19 @@ impl NotInTheWorld {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::BorrowedConsent => {
-                "every agent of the reference system shows the consent that was given for its own \
+                "no plan that is made from a counterexample has an agent show the consent for another \
                  effect"
             }
             Self::SamePayload => "no two tasks of a plan have the same payload",
             Self::Recreation => "nobody deletes a resource of the reference system",
             Self::InventedEpoch => {
-                "the workers of the reference system use the epochs that they were given"
+                "no plan that is made from a counterexample has a worker make an epoch up"
             }
             Self::Misconfiguration => {
                 "nothing misconfigures the destination of the reference system while it runs"
             }
             Self::Forgetting => "a run is shorter than the time for which stores remember",
-            Self::Revocation => "nobody revokes a lease of the reference system",
+            Self::Revocation => "no plan that is made from a counterexample takes a lease back",
             Self::ThirdWorker => "the reference system has two workers",
         }
     }
