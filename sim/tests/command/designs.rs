@@ -226,6 +226,6 @@ fn a_counterexample_is_replayed_in_the_world() {
     let check = ["check", "invented-epoch", "--operations", "1", "--invented-epochs", "1"];
     let output = holdover(folder.path(), &[&check[..], &["--replay-in-world"]].concat());
     let out = text(&output.stdout);
-    assert!(out.contains("not shown in the world: the workers"), "{out}");
+    assert!(out.contains("not shown in the world: no plan that is made"), "{out}");
     is_refused(folder.path(), &["check", "highest-seen", "--save", "kept"], &["--replay-in-world"]);
 }
