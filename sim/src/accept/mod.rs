@@ -231,7 +231,9 @@ impl Acceptance {
                     .or(verdicts.first());
                 let example = deciding.map(|(origin, _)| {
                     let outcome = &outcomes[origin];
-                    Example { origin: *origin, saved: saved(self.plan(*origin, planned), outcome) }
+                    let plan = self.plan(*origin, planned);
+                    let saved = SavedPlan::of(plan, outcome.finding.as_ref(), outcome.digest);
+                    Example { origin: *origin, saved }
                 });
                 Judged {
                     row,
@@ -328,12 +330,4 @@ fn judge(origin: Origin, plan: &Plan, situations: &[Situation]) -> Outcome {
     let verdicts = judges.borrow().iter().map(|judge| judge.verdict()).collect();
     let Run { finding, digest, .. } = run;
     Outcome { verdicts, finding, digest, reached: lookout.reached(), evidence }
-}
-
-fn saved(plan: Plan, outcome: &Outcome) -> SavedPlan {
-    let (class, explanation) = match &outcome.finding {
-        Some(finding) => (finding.class(), finding.explanation()),
-        None => ("none", String::new()),
-    };
-    SavedPlan::new(plan, class, explanation, outcome.digest)
 }

@@ -7,9 +7,7 @@ use holdover_model::design::Design;
 
 use crate::fault::{Fault, PlannedFault, Trigger};
 use crate::plan::{Plan, PlannedTask, Revocation};
-use crate::random::Seed;
 use crate::stack::{AGENTS, Change, Effect, Forgery, Misuse, Timing};
-use crate::world::LinkProfile;
 
 /// A millisecond.
 const MS: u64 = 1_000;
@@ -123,6 +121,9 @@ fn forgeries(quiet: &Quiet<'_>) -> Vec<Planned> {
     ]
 }
 
+/// The latency of every packet.
+const LATENCY_US: u64 = 2_000;
+
 /// Plans in which nothing is left to chance.
 struct Quiet<'a>(&'a Design);
 
@@ -135,17 +136,7 @@ impl Quiet<'_> {
 
     /// An agent that waits for long asks another worker.
     fn asking_again(&self, tasks: Vec<PlannedTask>, faults: Vec<PlannedFault>) -> Plan {
-        Plan {
-            order: crate::world::Order::Uniform,
-            seed: Seed(0),
-            heal_at_us: 3_000_000,
-            link: LinkProfile { latency_us_min: 2_000, latency_us_max: 2_000 },
-            timing: Timing::default(),
-            design: self.0.clone(),
-            tasks,
-            revocations: Vec::new(),
-            faults,
-        }
+        Plan { faults, ..Plan::quiet(self.0, tasks, LATENCY_US) }
     }
 }
 

@@ -36,12 +36,10 @@ use holdover_model::role::Signal;
 pub use why_not::{NotInTheWorld, NotShown, why_not_in_the_world};
 
 use crate::fault::PlannedFault;
-use crate::plan::{Plan, Profile};
-use crate::random::Seed;
+use crate::plan::Plan;
 use crate::shrink::Effort;
 use crate::stack::{self, Finding, WORKERS};
 use crate::sweep::Sweep;
-use crate::world::{LinkProfile, Order};
 
 /// How many plans are tried for one counterexample, at most.
 pub const TRIES_MAX: usize = 4_000;
@@ -135,7 +133,6 @@ fn plans(design: &Design, bounds: &Bounds, counterexample: &Counterexample) -> V
     let one = faults.iter().map(|fault| vec![fault.clone()]);
     let few = std::iter::once(Vec::new()).chain(one).collect();
     let two = pairs(&faults);
-    let Profile { fault_within_us, fault_us_max, .. } = Profile::default();
     let mut plans = Vec::new();
     for (timing, choices) in
         [few, two].iter().flat_map(|choices| timings.iter().map(move |timing| (*timing, choices)))
@@ -146,17 +143,8 @@ fn plans(design: &Design, bounds: &Bounds, counterexample: &Counterexample) -> V
             if plans.len() == TRIES_MAX {
                 return plans;
             }
-            plans.push(Plan {
-                seed: Seed(0),
-                heal_at_us: fault_within_us + fault_us_max,
-                order: Order::Uniform,
-                link: LinkProfile { latency_us_min: LATENCY_US, latency_us_max: LATENCY_US },
-                timing,
-                design: design.clone(),
-                tasks: tasks.clone(),
-                revocations: Vec::new(),
-                faults: faults.clone(),
-            });
+            let quiet = Plan::quiet(design, tasks.clone(), LATENCY_US);
+            plans.push(Plan { timing, faults: faults.clone(), ..quiet });
         }
     }
     plans

@@ -101,7 +101,7 @@ impl Default for Profile {
 
 impl Profile {
     /// From when on nothing goes wrong any more.
-    fn heal_at_us(&self) -> u64 {
+    pub(super) fn heal_at_us(&self) -> u64 {
         self.fault_within_us + self.fault_us_max
     }
 

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use class::Class;
 pub use generate::{Profile, Style};
+pub(crate) use saved::NOTHING;
 pub use saved::{Expected, SavedPlan};
 pub use strategy::{any, any_for, faults, link, order, tasks};
 
@@ -134,6 +135,23 @@ pub enum PlanError {
 }
 
 impl Plan {
+    /// A plan in which nothing goes wrong and nothing is left to chance: every packet takes as long
+    /// as every other.
+    pub(crate) fn quiet(design: &Design, tasks: Vec<PlannedTask>, latency_us: u64) -> Self {
+        let profile = Profile::default();
+        Self {
+            seed: Seed(0),
+            heal_at_us: profile.heal_at_us(),
+            order: Order::Uniform,
+            link: LinkProfile { latency_us_min: latency_us, latency_us_max: latency_us },
+            timing: profile.timing,
+            design: design.clone(),
+            tasks,
+            revocations: Vec::new(),
+            faults: Vec::new(),
+        }
+    }
+
     /// Looks for what the types cannot exclude.
     ///
     /// # Errors

@@ -10,6 +10,10 @@ use sha2::{Digest, Sha256};
 
 use crate::fault::FaultKind;
 use crate::plan::{Class, Plan, PlanError};
+use crate::stack::Finding;
+
+/// What is saved of a run in which nothing was found.
+pub(crate) const NOTHING: &str = "none";
 
 /// The edition of the format that this version writes and reads.
 const FORMAT: u32 = 1;
@@ -64,6 +68,12 @@ impl SavedPlan {
             digest: hex::encode(digest),
         };
         Self { format: FORMAT, plan, expected }
+    }
+
+    /// Puts a plan together with what a run of it showed, if anything.
+    pub(crate) fn of(plan: Plan, finding: Option<&Finding>, digest: [u8; 32]) -> Self {
+        let explanation = finding.map_or_else(String::new, Finding::explanation);
+        Self::new(plan, finding.map_or(NOTHING, Finding::class), explanation, digest)
     }
 
     /// The file's text.

@@ -52,15 +52,15 @@ pub fn any() -> impl Strategy<Value = Plan> {
 
 /// Any plan of a design.
 pub fn any_for(design: Design) -> impl Strategy<Value = Plan> {
-    let Profile { fault_within_us, fault_us_max, timing, .. } = Profile::default();
+    let profile = Profile::default();
     let kinds = generate::kinds(&design);
     let parts = (any_value::<u64>(), link(), order(), tasks(1..=6), faults(&kinds, 0..=6));
     parts.prop_map(move |(seed, link, order, tasks, faults)| Plan {
         seed: Seed(seed),
-        heal_at_us: fault_within_us + fault_us_max,
+        heal_at_us: profile.heal_at_us(),
         order,
         link,
-        timing,
+        timing: profile.timing,
         design: design.clone(),
         tasks,
         revocations: Vec::new(),

@@ -15,10 +15,8 @@ use holdover_model::event::EventKind;
 
 use super::census::{self, Moment};
 use crate::fault::{DiskFault, Fault, PlannedFault, Trigger};
-use crate::plan::{Plan, PlannedTask, Profile, Revocation};
-use crate::random::Seed;
+use crate::plan::{Plan, PlannedTask, Revocation};
 use crate::stack::{AGENTS, Change, Effect, Forgery, Misuse, SERVICES, WORKERS, role_of};
-use crate::world::{LinkProfile, Order};
 
 /// Longer than a lease, a suspicion and an agent's patience.
 const LONG_US: u64 = 1_200_000;
@@ -46,26 +44,36 @@ pub struct Matrix {
     faults: Vec<Vec<PlannedFault>>,
 }
 
+/// What there is in a cell whose place is not known yet.
+enum Cell {
+    Quiet(Plan),
+    Fault(PlannedFault),
+}
+
 /// A cell in which nothing or one thing goes wrong.
 enum Single {
-    Quiet(Plan),
-    Fault { of_use: usize, fault: PlannedFault },
+    Quiet(Box<Plan>),
+    /// One of the faults of a use, by their places.
+    Fault {
+        of_use: usize,
+        fault: usize,
+    },
 }
 
 impl Matrix {
     /// The matrix of a design: its moments are those of quiet runs of that design.
     pub fn new(design: &Design) -> Self {
         let uses = uses(design);
-        let mut ranked: Vec<(Rank, Single)> = careless(design)
+        let mut ranked: Vec<(Rank, Cell)> = careless(design)
             .into_iter()
             .enumerate()
             .map(|(place, plan)| {
-                (Rank { turn: 1 + place / 4, of_use: 0, place }, Single::Quiet(plan))
+                (Rank { turn: 1 + place / 4, of_use: 0, place }, Cell::Quiet(plan))
             })
             .collect();
         for (of_use, plan) in uses.iter().enumerate() {
-            let rank = Rank { turn: if of_use == 0 { 0 } else { 2 * of_use }, of_use, place: 0 };
-            ranked.push((rank, Single::Quiet(plan.clone())));
+            let rank = Rank { turn: 2 * of_use, of_use, place: 0 };
+            ranked.push((rank, Cell::Quiet(plan.clone())));
             let moments = census::take(plan);
             for (place, moment) in moments.iter().enumerate() {
                 let before = &moments[..place];
@@ -75,18 +83,21 @@ impl Matrix {
                 for (way, fault) in ways(plan, moment, opens).into_iter().enumerate() {
                     let fault = PlannedFault { trigger: moment.trigger(), fault };
                     let rank = Rank { turn: way + later, of_use, place: place + 1 };
-                    ranked.push((rank, Single::Fault { of_use, fault }));
+                    ranked.push((rank, Cell::Fault(fault)));
                 }
             }
         }
         ranked.sort_by_key(|(rank, _)| *rank);
-        let singles: Vec<_> = ranked.into_iter().map(|(_, single)| single).collect();
         let mut faults = vec![Vec::new(); uses.len()];
-        for single in &singles {
-            if let Single::Fault { of_use, fault } = single {
-                faults[*of_use].push(fault.clone());
+        let mut single = |(rank, cell): (Rank, Cell)| match cell {
+            Cell::Quiet(plan) => Single::Quiet(Box::new(plan)),
+            Cell::Fault(fault) => {
+                let of_use: &mut Vec<_> = &mut faults[rank.of_use];
+                of_use.push(fault);
+                Single::Fault { of_use: rank.of_use, fault: of_use.len() - 1 }
             }
-        }
+        };
+        let singles = ranked.into_iter().map(&mut single).collect();
         Self { uses, singles, faults }
     }
 
@@ -130,9 +141,10 @@ impl Matrix {
 
     fn single(&self, number: u64) -> Plan {
         match &self.singles[index(number)] {
-            Single::Quiet(plan) => plan.clone(),
+            Single::Quiet(plan) => Plan::clone(plan),
             Single::Fault { of_use, fault } => {
-                Plan { faults: vec![fault.clone()], ..self.uses[*of_use].clone() }
+                let fault = self.faults[*of_use][*fault].clone();
+                Plan { faults: vec![fault], ..self.uses[*of_use].clone() }
             }
         }
     }
@@ -364,18 +376,7 @@ fn task(agent: usize, begin_at_us: u64, effect: Effect) -> PlannedTask {
 }
 
 fn quiet(design: &Design, tasks: Vec<PlannedTask>) -> Plan {
-    let Profile { fault_within_us, fault_us_max, timing, .. } = Profile::default();
-    Plan {
-        seed: Seed(0),
-        heal_at_us: fault_within_us + fault_us_max,
-        order: Order::Uniform,
-        link: LinkProfile { latency_us_min: LATENCY_US, latency_us_max: LATENCY_US },
-        timing,
-        design: design.clone(),
-        tasks,
-        revocations: Vec::new(),
-        faults: Vec::new(),
-    }
+    Plan::quiet(design, tasks, LATENCY_US)
 }
 
 /// How many turns later the cells of each of the [`uses`] come.

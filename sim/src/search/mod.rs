@@ -120,19 +120,20 @@ impl Search {
 
     fn mutant(&self, seed: Seed) -> (Origin, Plan) {
         let mut random = seed.stream("mutation");
-        // Seeds that no other run of the search has.
-        let strangers = [!seed.0, !seed.0 >> 1].map(|seed| self.of_seed(Seed(seed)));
+        // Of seeds that no other run of the search has.
+        let other = self.of_seed(Seed(!seed.0));
         let latest = self.kept.len().saturating_sub(KEPT_MAX / 8);
         // Half of them from the latest: where something new was reached, more may be near.
         let from = if between(&mut random, 0, 1) == 0 { latest } else { 0 };
-        let parent = match self.kept.len() {
-            0 => &strangers[1],
+        let mutant = match self.kept.len() {
+            0 => mutate(&self.of_seed(Seed(!seed.0 >> 1)), &other, seed, &mut random),
             kept => {
                 let place = between(&mut random, from as u64, kept as u64 - 1);
-                &self.kept[usize::try_from(place).expect("it is below a length")]
+                let parent = &self.kept[usize::try_from(place).expect("it is below a length")];
+                mutate(parent, &other, seed, &mut random)
             }
         };
-        (Origin::Mutant { seed }, mutate(parent, &strangers[0], seed, &mut random))
+        (Origin::Mutant { seed }, mutant)
     }
 
     /// Takes in what a run has reached. Runs are learned from in their order.

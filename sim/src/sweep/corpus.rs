@@ -13,7 +13,6 @@ use holdover_model::design::Design;
 
 use super::{Install, Shown, replay_with, watchdog};
 use crate::plan::{PlanError, SavedPlan};
-use crate::stack::Finding;
 
 /// The saved plans of a folder, in the order of their files' names.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -139,8 +138,7 @@ impl Replayed {
             return Ok(false);
         }
         let Shown { saved, run, .. } = &self.shown;
-        let explanation = run.finding.as_ref().map_or_else(String::new, Finding::explanation);
-        SavedPlan::new(saved.plan.clone(), self.shown.found(), explanation, run.digest)
+        SavedPlan::of(saved.plan.clone(), run.finding.as_ref(), run.digest)
             .save_again(&self.file)?;
         Ok(true)
     }

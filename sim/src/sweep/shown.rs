@@ -3,12 +3,9 @@
 use std::time::Duration;
 
 use super::{Difference, Divergence, Failure, Install, Sweep, divergence, watchdog};
-use crate::plan::{Plan, PlanError, SavedPlan};
+use crate::plan::{NOTHING, Plan, PlanError, SavedPlan};
 use crate::random::Seed;
 use crate::stack::{Finding, Run};
-
-/// What is saved of a run in which nothing was found.
-const NOTHING: &str = "none";
 
 /// A run, with everything that a report shows of it.
 #[derive(Clone, Debug)]
@@ -35,13 +32,21 @@ impl Shown {
     pub fn of_plan(sweep: &Sweep, plan: &Plan) -> Self {
         let (run, divergence) = run_twice(plan, sweep.hosts, sweep.hang_after)
             .expect("a plan for these hosts names no others");
-        Self { saved: saved(plan.clone(), &run), run, divergence }
+        Self {
+            saved: SavedPlan::of(plan.clone(), run.finding.as_ref(), run.digest),
+            run,
+            divergence,
+        }
     }
 
     pub(super) fn of_failure(sweep: &Sweep, failure: &Failure) -> Self {
         if let Finding::Hang { host, .. } = &failure.finding {
             let run = Run::hung(host.clone(), sweep.hang_after);
-            return Self { saved: saved(failure.plan.clone(), &run), run, divergence: None };
+            return Self {
+                saved: SavedPlan::of(failure.plan.clone(), run.finding.as_ref(), run.digest),
+                run,
+                divergence: None,
+            };
         }
         let mut shown = Self::of_plan(sweep, &failure.plan);
         let is_same = shown.run.digest == failure.digest
@@ -49,8 +54,8 @@ impl Shown {
         if !is_same {
             shown.divergence.get_or_insert(Divergence { seed: failure.plan.seed, first: None });
             // What was found is what is saved, even if it is not found again.
-            let (class, explanation) = (failure.finding.class(), failure.finding.explanation());
-            shown.saved = SavedPlan::new(failure.plan.clone(), class, explanation, failure.digest);
+            let finding = Some(&failure.finding);
+            shown.saved = SavedPlan::of(failure.plan.clone(), finding, failure.digest);
         }
         shown
     }
@@ -69,14 +74,6 @@ impl Shown {
     pub fn found(&self) -> &'static str {
         self.run.finding.as_ref().map_or(NOTHING, Finding::class)
     }
-}
-
-fn saved(plan: Plan, run: &Run) -> SavedPlan {
-    let (class, explanation) = match &run.finding {
-        Some(finding) => (finding.class(), finding.explanation()),
-        None => (NOTHING, String::new()),
-    };
-    SavedPlan::new(plan, class, explanation, run.digest)
 }
 
 /// Replays a saved plan, twice.
