@@ -47,7 +47,7 @@ fn perform(step: &str) -> Message {
 fn jobs_on_one_resource_share_an_acquisition() {
     let design = Design::default();
     let context = Context {
-        design: &design,
+        design: design.asked(),
         now: Timestamp::default(),
         lease_term: Duration::from_secs(1),
         entropy: 0,

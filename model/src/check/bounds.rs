@@ -322,5 +322,5 @@ pub fn deep_portfolio() -> Vec<Bounds> {
 /// Whether the authority can be restored from a backup of its own: a co-located store is not
 /// restored in parts.
 fn can_be_restored(design: &Design) -> bool {
-    !design.fence.is_co_located()
+    !design.fence.asked().is_co_located()
 }

@@ -1,5 +1,6 @@
 //! One role as the checker sees it: its state, what of it survives a crash, and its timers.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::design::Design;
+use crate::design::setting::SettingSet;
 use crate::event::Event;
 use crate::lease::Timestamp;
 use crate::role::agent::Agent;
@@ -223,6 +225,8 @@ pub struct Step {
     pub sends: Vec<(Actor, Message)>,
     /// Facts that are now true.
     pub events: Vec<Event>,
+    /// The settings that had a say in it: whatever the others are, the step is the same.
+    pub asked: SettingSet,
 }
 
 impl Component {
@@ -264,8 +268,9 @@ impl Component {
         input: &Input,
     ) -> Step {
         let drawn = ((0x10 + slot as u64) << 32) | u64::from(self.draws);
+        let asked = Cell::new(SettingSet::default());
         let context = |entropy| Context {
-            design,
+            design: design.asked_noting(&asked),
             now: Timestamp::default().after(LEASE_TERM * u32::from(tick)),
             lease_term: LEASE_TERM,
             entropy,
@@ -278,6 +283,7 @@ impl Component {
                 next.draws += 1;
             }
         }
+        let Effects { sends, events, timers } = effects;
         match input {
             Input::Start | Input::Restore(_) => {
                 next.armed.clear();
@@ -291,11 +297,11 @@ impl Component {
             }
             Input::Message { .. } => {}
         }
-        for (delay, signal) in effects.timers {
+        for (delay, signal) in timers {
             next.armed.insert(signal, Pace::After(delay));
         }
         let machine = &next.machine;
         next.armed.retain(|signal, _| !machine.is_out_of_date(signal));
-        Step { component: next, sends: effects.sends, events: effects.events }
+        Step { component: next, sends, events, asked: asked.get() }
     }
 }

@@ -11,9 +11,12 @@
 //! * A step that changes nothing but the number of its messages is a delivery like any
 //!   other; a signal, crash or restart that changes nothing at all is no step.
 
+use std::cell::Cell;
+
 use crate::check::bounds::{Bounds, Budget, Consents};
 use crate::check::component::{Component, Host, Input, Machine, Pace, Step};
 use crate::design::Design;
+use crate::design::setting::SettingSet;
 use crate::identity::{AgentId, OperationId, WorkerId};
 use crate::intent::{Payload, Target};
 use crate::invariant::Monitor;
@@ -36,6 +39,10 @@ pub const SLOTS_MAX: usize = 16;
 pub struct System {
     design: Design,
     bounds: Bounds,
+    /// Whether authority and destination are one store.
+    is_co_located: bool,
+    /// What the design was asked for to know who takes part.
+    asked: SettingSet,
     actors: Vec<Actor>,
     stimuli: Vec<(usize, Signal, Budget)>,
 }
@@ -72,14 +79,21 @@ impl System {
         let agents = (1..=bounds.operations).map(|n| Actor::Agent(agent_id(n)));
         let workers = (0..bounds.workers).map(|n| Actor::Worker(worker_id(n)));
         let services = [Actor::Supervisor, Actor::Authority, Actor::Ledger, Actor::Destination];
+        let asked = Cell::new(SettingSet::default());
+        let is_co_located = design.asked_noting(&asked).fence().is_co_located();
         // Co-located, the destination lives with the authority.
-        let is_apart =
-            |actor: &Actor| *actor != Actor::Destination || !design.fence.is_co_located();
+        let is_apart = |actor: &Actor| *actor != Actor::Destination || !is_co_located;
         let services = services.into_iter().filter(is_apart);
         let actors: Vec<_> = agents.chain(workers).chain(services).collect();
         assert!(actors.len() <= SLOTS_MAX, "{} roles are more than {SLOTS_MAX}", actors.len());
-        let mut system =
-            Self { design: design.clone(), bounds: bounds.clone(), actors, stimuli: Vec::new() };
+        let mut system = Self {
+            design: design.clone(),
+            bounds: bounds.clone(),
+            is_co_located,
+            asked: asked.get(),
+            actors,
+            stimuli: Vec::new(),
+        };
         let slot = |actor| system.slot(&actor).expect("every service takes part");
         let (supervisor, authority) = (slot(Actor::Supervisor), slot(Actor::Authority));
         let suspect = |n| (supervisor, Signal::Suspect(worker_id(n)), Budget::Takeovers);
@@ -111,6 +125,11 @@ impl System {
         &self.design
     }
 
+    /// The settings that decide who takes part.
+    pub fn asked(&self) -> SettingSet {
+        self.asked
+    }
+
     /// The bound.
     pub fn bounds(&self) -> &Bounds {
         &self.bounds
@@ -124,7 +143,7 @@ impl System {
     /// The slot of an actor.
     pub fn slot(&self, actor: &Actor) -> Option<usize> {
         let actor = match actor {
-            Actor::Destination if self.design.fence.is_co_located() => &Actor::Authority,
+            Actor::Destination if self.is_co_located => &Actor::Authority,
             actor => actor,
         };
         self.actors.iter().position(|candidate| candidate == actor)
@@ -133,7 +152,7 @@ impl System {
     /// Who in this slot says a message.
     pub fn speaker(&self, slot: usize, message: &Message) -> Actor {
         match &self.actors[slot] {
-            Actor::Authority if self.design.fence.is_co_located() => CoLocated::speaker(message),
+            Actor::Authority if self.is_co_located => CoLocated::speaker(message),
             actor => actor.clone(),
         }
     }
@@ -162,7 +181,7 @@ impl System {
                 Machine::Worker(Host::new(Worker::new(id.clone(), Some(attempts_max))))
             }
             Actor::Supervisor => Machine::Supervisor(Host::new(Supervisor::new(workers()))),
-            Actor::Authority if self.design.fence.is_co_located() => {
+            Actor::Authority if self.is_co_located => {
                 let store = CoLocated::new(Authority::new(), self.destination());
                 Machine::CoLocated(Host::new(store))
             }

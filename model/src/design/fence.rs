@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::design::Design;
+use crate::design::asked::Asked;
 use crate::design::authority::EpochIssue;
 use crate::design::vocabulary::section;
 use crate::event::Rejection;
@@ -67,33 +68,33 @@ section! {
     }
 }
 
-impl FenceSettings {
+impl Asked<'_, FenceSettings> {
     /// Whether somebody on the way to the resource keeps a fence.
     pub fn is_kept(self) -> bool {
-        matches!(self.enforced_at, EnforcedAt::Destination | EnforcedAt::Proxy)
+        matches!(self.enforced_at(), EnforcedAt::Destination | EnforcedAt::Proxy)
     }
 
     /// Whether the authority tells the destination of every change of ownership and waits
     /// for its word.
     pub fn is_pushed(self) -> bool {
-        self.is_kept() && matches!(self.advance, Advance::BeforeReady | Advance::WithGrant)
+        self.is_kept() && matches!(self.advance(), Advance::BeforeReady | Advance::WithGrant)
     }
 
     /// Whether ownership and value live in one store and change in one transaction.
     pub fn is_co_located(self) -> bool {
-        self.is_pushed() && self.advance == Advance::WithGrant
+        self.is_pushed() && self.advance() == Advance::WithGrant
     }
 
     /// Whether the authority is asked about every write.
     pub fn is_consulted(self) -> bool {
-        self.is_kept() && self.advance == Advance::ConsultedSeparately
+        self.is_kept() && self.advance() == Advance::ConsultedSeparately
     }
 
     /// Whether an advancing fence aborts the writes that it has admitted before. A proxy
     /// cannot: what it has passed on is out of its hands.
     pub fn drains(self) -> bool {
-        self.enforced_at == EnforcedAt::Destination
-            && self.in_flight_writes == InFlightWrites::Drained
+        self.enforced_at() == EnforcedAt::Destination
+            && self.in_flight_writes() == InFlightWrites::Drained
     }
 }
 
@@ -122,7 +123,7 @@ impl Fence {
     }
 }
 
-impl Design {
+impl Asked<'_, Design> {
     /// Whether a write by this holder is admitted, and the fence after it.
     ///
     /// Where leases carry no epoch, only workers can be told apart.
@@ -130,13 +131,13 @@ impl Design {
     /// # Errors
     ///
     /// The reason of the rejection.
-    pub fn admit(&self, fence: &Fence, holder: &Holder) -> Result<Fence, Rejection> {
-        let settings = self.fence;
+    pub fn admit(self, fence: &Fence, holder: &Holder) -> Result<Fence, Rejection> {
+        let settings = self.fence();
         let learnt = || Fence { epoch: holder.epoch, admits: Some(holder.clone()) };
         if !settings.is_kept() {
             return Ok(fence.clone());
         }
-        if self.authority.epoch == EpochIssue::None {
+        if self.authority().epoch() == EpochIssue::None {
             return match &fence.admits {
                 None if settings.is_pushed() => Err(Rejection::Sealed),
                 Some(current) if current.worker != holder.worker && settings.is_pushed() => {
@@ -145,8 +146,10 @@ impl Design {
                 _ => Ok(Fence { epoch: fence.epoch.max(holder.epoch), ..learnt() }),
             };
         }
-        match settings.check {
-            _ if holder.epoch < fence.epoch => Err(Rejection::StaleEpoch),
+        if holder.epoch < fence.epoch {
+            return Err(Rejection::StaleEpoch);
+        }
+        match settings.check() {
             Check::AnyHigher | Check::CurrentEpoch if holder.epoch == fence.epoch => {
                 match &fence.admits {
                     None => Err(Rejection::Sealed),
@@ -171,7 +174,8 @@ mod tests {
 
     #[test]
     fn only_the_installed_holder_is_admitted() {
-        let settings = Design::default();
+        let design = Design::default();
+        let settings = design.asked();
         let fence = Fence::default().told(Epoch(42), Some(holder("worker-B", 42)));
         assert_eq!(settings.admit(&fence, &holder("worker-B", 42)), Ok(fence.clone()));
         for (other, reason) in [
@@ -187,7 +191,8 @@ mod tests {
 
     #[test]
     fn highest_seen_admits_the_old_holder_until_the_successor_writes() {
-        let settings = Design::named("highest-seen").unwrap();
+        let design = Design::named("highest-seen").unwrap();
+        let settings = design.asked();
         let after_a = settings.admit(&Fence::default(), &holder("worker-A", 41)).unwrap();
         assert!(settings.admit(&after_a, &holder("worker-A", 41)).is_ok());
         let after_b = settings.admit(&after_a, &holder("worker-B", 42)).unwrap();

@@ -1,5 +1,6 @@
 //! How an intent gets its operation id.
 
+use crate::design::asked::Asked;
 use crate::design::binds::Binds;
 use crate::design::vocabulary::section;
 use crate::identity::OperationId;
@@ -112,11 +113,11 @@ impl AllocatedBy {
     }
 }
 
-impl IdentitySettings {
+impl Asked<'_, IdentitySettings> {
     /// Whether hashes of intents are compared on the way: they can only be where an identity
     /// covers the whole intent.
     pub fn compares_hashes(self) -> bool {
-        self.on_mismatch == OnMismatch::Block && self.binds.is_everything()
+        self.on_mismatch() == OnMismatch::Block && self.binds().is_everything()
     }
 }
 

@@ -18,6 +18,7 @@
 //! ```
 
 pub mod approval;
+pub mod asked;
 pub mod authority;
 pub mod binds;
 pub mod destination;
@@ -29,6 +30,7 @@ pub mod lease;
 mod named;
 mod read;
 pub mod recovery;
+pub mod setting;
 pub mod vocabulary;
 mod write;
 

@@ -1,6 +1,7 @@
 //! What follows a timeout.
 
 use crate::design::Design;
+use crate::design::asked::Asked;
 use crate::design::vocabulary::section;
 
 section! {
@@ -51,10 +52,10 @@ section! {
     }
 }
 
-impl Design {
+impl Asked<'_, Design> {
     /// Whether an operation can count as committed without a receipt.
-    pub fn completes_without_receipt(&self) -> bool {
-        self.recovery.on_timeout == OnTimeout::AssumeSucceeded
-            || self.recovery.reconcile_by == ReconcileBy::ResourceState
+    pub fn completes_without_receipt(self) -> bool {
+        self.recovery().on_timeout() == OnTimeout::AssumeSucceeded
+            || self.recovery().reconcile_by() == ReconcileBy::ResourceState
     }
 }

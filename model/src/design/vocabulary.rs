@@ -109,6 +109,32 @@ macro_rules! section {
                     meaning: concat!($($section_doc, "\n"),+),
                     settings: &[$($setting::SETTING,)+ $($(<$also>::SETTING,)+)?],
                 };
+
+            /// These settings, to be asked.
+            pub fn asked(&self) -> $crate::design::asked::Asked<'_, Self> {
+                $crate::design::asked::Asked::unnoted(self)
+            }
+        }
+
+        impl $crate::design::asked::Asked<'_, $section> {
+            $(
+                $(#[doc = $setting_doc])+
+                pub fn $field(self) -> $setting {
+                    const ID: $crate::design::setting::SettingId =
+                        $crate::design::setting::SettingId::of($section_name, $setting_name);
+                    self.note(ID);
+                    self.settings.$field
+                }
+            )+
+            $($(
+                $(#[doc = $also_doc])+
+                pub fn $also_field(self) -> $also {
+                    const ID: $crate::design::setting::SettingId =
+                        $crate::design::setting::SettingId::of($section_name, $also_name);
+                    self.note(ID);
+                    self.settings.$also_field
+                }
+            )+)?
         }
 
         $(

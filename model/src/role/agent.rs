@@ -215,7 +215,7 @@ impl Role for Agent {
                 let is_evident = match &answer {
                     Answer::Committed(Some(receipt)) => {
                         receipt.intent_hash == intent_hash
-                            || !context.design.identity.compares_hashes()
+                            || !context.design.identity().compares_hashes()
                     }
                     Answer::Committed(None) => context.design.completes_without_receipt(),
                     Answer::Failed | Answer::Blocked => true,

@@ -104,7 +104,7 @@ impl Authority {
     }
 
     fn keep(context: Context<'_>, record: Record, out: &mut Out) {
-        match context.design.authority.durability {
+        match context.design.authority().durability() {
             Durability::BeforeReply => out.records.push(record),
             Durability::AfterReply => out.late_records.push(record),
             Durability::Memory => {}
@@ -122,7 +122,7 @@ impl Authority {
     }
 
     fn next_epoch(&self, context: Context<'_>, tenure: &Tenure, worker: &WorkerId) -> Epoch {
-        let is_same_owner = context.design.authority.epoch == EpochIssue::PerOwnerChange
+        let is_same_owner = context.design.authority().epoch() == EpochIssue::PerOwnerChange
             && tenure.last_worker.as_ref() == Some(worker);
         if is_same_owner && tenure.last_epoch > self.base() {
             tenure.last_epoch
@@ -163,9 +163,9 @@ impl Authority {
         };
         out.events.push(Event::LeaseGranted { lease: lease.clone(), granted_at: context.now });
         out.arm(Delay::LeaseTerm, Signal::LeaseDeadline(resource.clone(), epoch));
-        let needs_owner = context.design.authority.epoch == EpochIssue::PerOwnerChange;
+        let needs_owner = context.design.authority().epoch() == EpochIssue::PerOwnerChange;
         let last_worker = needs_owner.then_some(worker);
-        if context.design.fence.is_pushed() {
+        if context.design.fence().is_pushed() {
             let phase = Phase::Installing(lease);
             self.push_fence(&resource, &phase, out);
             self.set(context, resource, Tenure { last_epoch: epoch, last_worker, phase }, out);
@@ -207,8 +207,8 @@ impl Authority {
     ) {
         let resource = lease.resource.clone();
         let is_trusting = cause == LeaseEnd::Expired
-            && context.design.lease.expiry_judged_by != ExpiryJudgedBy::Authority;
-        if context.design.fence.is_pushed() && !is_trusting {
+            && context.design.lease().expiry_judged_by() != ExpiryJudgedBy::Authority;
+        if context.design.fence().is_pushed() && !is_trusting {
             let phase = Phase::Ending(lease, cause, asked_for);
             self.push_fence(&resource, &phase, out);
             self.enter(context, resource, phase, out);
@@ -220,7 +220,7 @@ impl Authority {
 
     /// Whether this holder is the current one, as far as the design can tell.
     fn is_current(&self, context: Context<'_>, resource: &ResourceId, holder: &Holder) -> bool {
-        let has_epochs = context.design.authority.epoch != EpochIssue::None;
+        let has_epochs = context.design.authority().epoch() != EpochIssue::None;
         self.tenure(resource).phase.current().is_some_and(|lease| {
             lease.worker == holder.worker && (!has_epochs || lease.epoch == holder.epoch)
         })
@@ -239,9 +239,9 @@ impl Authority {
             Phase::Free => Some(LeaseEnd::TakenOver),
             Phase::Ending(..) | Phase::Voiding => None,
             Phase::Installing(lease) | Phase::Held(lease) => {
-                let is_over = settings.authority.time == Time::CallerSupplied
+                let is_over = settings.authority().time() == Time::CallerSupplied
                     && at >= lease.expires_at
-                    || settings.lease.expiry_judged_by == ExpiryJudgedBy::ChallengerSetting
+                    || settings.lease().expiry_judged_by() == ExpiryJudgedBy::ChallengerSetting
                         && insists;
                 if lease.worker == worker {
                     Some(LeaseEnd::TakenOver)
@@ -264,13 +264,13 @@ impl Authority {
         at: Timestamp,
         out: &mut Out,
     ) {
-        if context.design.authority.takeover == Takeover::AgeOnly
+        if context.design.authority().takeover() == Takeover::AgeOnly
             || !self.is_current(context, &resource, holder)
         {
             return;
         }
         let Phase::Held(mut lease) = self.tenure(&resource).phase else { return };
-        let now = match context.design.authority.time {
+        let now = match context.design.authority().time() {
             Time::AuthorityAtCommit => context.now,
             Time::CallerSupplied => at,
         };
@@ -288,7 +288,7 @@ impl Authority {
         out: &mut Out,
     ) {
         let Some(lease) = self.tenure(resource).phase.current().cloned() else { return };
-        let is_heeded = match context.design.authority.release {
+        let is_heeded = match context.design.authority().release() {
             Release::CompareEpoch => lease.holder() == asked_for,
             Release::CompareOwner => lease.worker == asked_for.worker,
             Release::ByKey => true,
@@ -307,7 +307,7 @@ impl Authority {
         out: &mut Out,
     ) {
         let Some(lease) = self.tenure(&resource).phase.current().cloned() else { return };
-        let is_heeded = match context.design.authority.takeover {
+        let is_heeded = match context.design.authority().takeover() {
             Takeover::CompareAndSet | Takeover::AgeOnly => lease.epoch == epoch,
             Takeover::StaleSnapshot => lease.worker != successor,
         };
@@ -329,7 +329,7 @@ impl Authority {
             Phase::Installing(lease)
                 if lease.epoch == epoch
                     && context.now >= lease.expires_at
-                    && context.design.authority.time == Time::AuthorityAtCommit =>
+                    && context.design.authority().time() == Time::AuthorityAtCommit =>
             {
                 self.end(context, lease, LeaseEnd::Expired, None, out);
             }
@@ -357,13 +357,13 @@ impl Authority {
 
     fn restored(&mut self, context: Context<'_>, times: u32, out: &mut Out) {
         let is_known = times <= self.incarnation;
-        if context.design.authority.restore == Restore::AsIs || is_known {
+        if context.design.authority().restore() == Restore::AsIs || is_known {
             return;
         }
         self.incarnation = times;
         Self::keep(context, Record::Incarnation(times), out);
         for resource in self.tenures.keys().cloned().collect::<Vec<_>>() {
-            if context.design.fence.is_pushed() {
+            if context.design.fence().is_pushed() {
                 self.push_fence(&resource, &Phase::Voiding, out);
                 self.enter(context, resource, Phase::Voiding, out);
             } else {
@@ -380,8 +380,8 @@ impl Authority {
         out: &mut Out,
     ) {
         let Some(lease) = self.tenure(&resource).phase.current().cloned() else { return };
-        let is_own_judgement = context.design.authority.time == Time::AuthorityAtCommit
-            && context.design.lease.expiry_judged_by != ExpiryJudgedBy::ChallengerSetting;
+        let is_own_judgement = context.design.authority().time() == Time::AuthorityAtCommit
+            && context.design.lease().expiry_judged_by() != ExpiryJudgedBy::ChallengerSetting;
         if lease.epoch != epoch || !is_own_judgement {
             return;
         }

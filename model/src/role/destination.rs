@@ -137,7 +137,7 @@ impl Destination {
 
     /// Whether operations can be recognised here at all.
     fn knows_operations(context: Context<'_>) -> bool {
-        context.design.identity.carried == Carried::ToDestination
+        context.design.identity().carried() == Carried::ToDestination
     }
 
     /// What is remembered of an operation, where that is used.
@@ -153,12 +153,12 @@ impl Destination {
         envelope: &Envelope,
     ) -> Option<Result<Receipt, Rejection>> {
         let trace = self.trace(context, &envelope.operation_id)?;
-        let dedupes = context.design.destination.dedupe == Dedupe::OperationId;
+        let dedupes = context.design.destination().dedupe() == Dedupe::OperationId;
         match &trace.receipt {
             Some(_) if trace.is_expired => Some(Err(Rejection::AttemptClosed)),
             Some(receipt) if dedupes => {
                 let is_same = receipt.binds(&envelope.operation_id, envelope.intent_hash)
-                    || !context.design.identity.compares_hashes();
+                    || !context.design.identity().compares_hashes();
                 Some(if is_same { Ok(receipt.clone()) } else { Err(Rejection::IdentityCollision) })
             }
             _ if envelope.attempt_id <= trace.closed && (dedupes || trace.receipt.is_none()) => {
@@ -176,7 +176,7 @@ impl Destination {
         let is_only_closed = reason == Rejection::AttemptClosed
             && trace.is_some_and(|trace| trace.receipt.is_none())
             && !self.is_misconfigured
-            && !context.design.fence.is_consulted();
+            && !context.design.fence().is_consulted();
         if !is_only_closed {
             return reason;
         }
@@ -186,12 +186,12 @@ impl Destination {
 
     /// Whether the resource is in the state that a mutation is to replace.
     fn is_expected(context: Context<'_>, cell: &Cell, expected: Option<ResourceVersion>) -> bool {
-        let settings = context.design.destination;
+        let settings = context.design.destination();
         let Some(expected) = expected else { return true };
-        if settings.conditions == Conditions::AcceptedAndIgnored {
+        if settings.conditions() == Conditions::AcceptedAndIgnored {
             return true;
         }
-        match settings.version {
+        match settings.version() {
             VersionCheck::IncarnationAndVersion => expected == cell.version,
             VersionCheck::VersionOnly => expected.version == cell.version.version,
             VersionCheck::None => true,
@@ -215,14 +215,14 @@ impl Destination {
             None => {}
         }
         if self.is_misconfigured {
-            match context.design.fence.misconfigured {
+            match context.design.fence().misconfigured() {
                 Misconfigured::FailClosed => {
                     return self.reject(context, mutation, Rejection::Misconfigured, out);
                 }
                 Misconfigured::SilentlyOff => return self.let_in(mutation, out),
             }
         }
-        if context.design.fence.is_consulted() {
+        if context.design.fence().is_consulted() {
             let (resource, holder) = (mutation.resource.clone(), mutation.holder.clone());
             out.send(Actor::Authority, Message::Confirm { resource, holder });
             self.inside.insert(key, (Inside::Consulting, mutation));
@@ -282,7 +282,7 @@ impl Destination {
         let operation_id = envelope.operation_id;
         let trace =
             Trace { closed: envelope.attempt_id, receipt: Some(receipt), is_expired: false };
-        match context.design.destination.receipt {
+        match context.design.destination().receipt() {
             _ if !Self::knows_operations(context) => {
                 self.keep(Record::Cell(resource.clone(), cell), out);
             }
@@ -328,7 +328,7 @@ impl Destination {
         // A try that was refused once stays refused, or the refusal would be no evidence: a
         // second copy of it could still arrive.
         self.close(context, &envelope.operation_id, envelope.attempt_id, out);
-        let rejected_write = context.design.destination.rejected_write;
+        let rejected_write = context.design.destination().rejected_write();
         if rejected_write == RejectedWrite::LeavesItsValue {
             let mut cell = self.cell(&resource);
             cell.version = cell.version.next();
@@ -381,7 +381,7 @@ impl Destination {
 
     /// A fence that has moved aborts what was let in before and would not be now.
     fn drain(&mut self, context: Context<'_>, resource: &ResourceId, fence: &Fence, out: &mut Out) {
-        if !context.design.fence.drains() {
+        if !context.design.fence().drains() {
             return;
         }
         let stale: Vec<_> = self
@@ -439,7 +439,7 @@ impl Destination {
             .trace(context, &operation_id)
             .and_then(|trace| trace.receipt.clone())
             .filter(|receipt| {
-                !context.design.identity.compares_hashes()
+                !context.design.identity().compares_hashes()
                     || receipt.binds(&operation_id, intent_hash)
             });
         if receipt.is_none() {
@@ -474,7 +474,7 @@ impl Destination {
 
     fn forget(&mut self, context: Context<'_>, operation_id: OperationId, out: &mut Out) {
         let Some(mut trace) = self.traces.get(&operation_id).cloned() else { return };
-        match context.design.identity.retention {
+        match context.design.identity().retention() {
             Retention::LongerThanRetries => {}
             Retention::ShorterThenNew => self.keep(Record::Trace(operation_id, None), out),
             Retention::ShorterThenRefuse => {

@@ -131,7 +131,7 @@ impl Ledger {
 
     /// The operation that this intent already is, as far as identities go.
     fn find(&self, context: Context<'_>, intent: &SealedIntent) -> Option<&OperationId> {
-        let binds = context.design.identity.binds;
+        let binds = context.design.identity().binds();
         let is_same = |entry: &Entry| {
             if binds.is_everything() {
                 entry.intent == *intent
@@ -149,7 +149,7 @@ impl Ledger {
             None => self.find(context, &claim.intent).cloned(),
         };
         let from = Actor::Worker(worker.clone());
-        match (known, context.design.identity.claim) {
+        match (known, context.design.identity().claim()) {
             (Some(operation_id), _) => {
                 self.compare(context, &operation_id, &claim, out);
                 self.show(from, intent_hash, &operation_id, out);
@@ -208,15 +208,17 @@ impl Ledger {
         claim: &Proposal,
         out: &mut Out,
     ) {
-        let identity = context.design.identity;
+        let identity = context.design.identity();
         let first = &self.entries[operation_id].intent;
-        let is_same = if identity.binds.is_everything() {
+        let is_same = if identity.binds().is_everything() {
             *first == claim.intent
         } else {
-            identity.binds.is_same(first.record(), claim.intent.record())
+            identity.binds().is_same(first.record(), claim.intent.record())
         };
-        match identity.on_mismatch {
-            _ if is_same => {}
+        if is_same {
+            return;
+        }
+        match identity.on_mismatch() {
             OnMismatch::ReturnStored => {}
             OnMismatch::NewestWins => {
                 let Proposal { intent, consent, request_number, .. } = claim.clone();
@@ -224,10 +226,8 @@ impl Ledger {
                     Entry { intent, consent, request_number, ..self.entries[operation_id].clone() };
                 self.keep(Record::Entry(operation_id.clone(), Some(entry)), out);
             }
-            OnMismatch::Block | OnMismatch::RecordOnly => {
-                let blocks = identity.on_mismatch == OnMismatch::Block;
-                self.collide(operation_id, &claim.intent, blocks, out);
-            }
+            OnMismatch::Block => self.collide(operation_id, &claim.intent, true, out),
+            OnMismatch::RecordOnly => self.collide(operation_id, &claim.intent, false, out),
         }
     }
 
@@ -260,16 +260,16 @@ impl Ledger {
 
     /// Whether an operation may leave under the consent that came with it.
     fn is_approved(&self, context: Context<'_>, operation_id: &OperationId, entry: &Entry) -> bool {
-        let settings = context.design.approval;
+        let settings = context.design.approval();
         let consent = &entry.consent;
-        let is_bound = match settings.bound_to {
+        let is_bound = match settings.bound_to() {
             BoundTo::IntentHash => consent.intent_hash == entry.intent.hash(),
             BoundTo::RequestId => Some(consent.request_number) == entry.request_number,
             BoundTo::Nothing => true,
         };
         let is_unused =
             !self.used.iter().any(|(used, by)| *used == consent.approval_id && by != operation_id);
-        is_bound && (is_unused || settings.usage == Usage::Repeated)
+        is_bound && (is_unused || settings.usage() == Usage::Repeated)
     }
 
     fn dispatch(
@@ -284,11 +284,11 @@ impl Ledger {
             return out.send(from, Message::NotFound { intent_hash });
         };
         let is_same =
-            entry.intent.hash() == intent_hash || !context.design.identity.compares_hashes();
+            entry.intent.hash() == intent_hash || !context.design.identity().compares_hashes();
         let may_leave = match entry.status {
             OperationStatus::Prepared | OperationStatus::FailedBeforeEffect => true,
             OperationStatus::Dispatched | OperationStatus::Unknown => {
-                context.design.recovery.on_timeout == OnTimeout::RetryBlindly
+                context.design.recovery().on_timeout() == OnTimeout::RetryBlindly
             }
             OperationStatus::Committed | OperationStatus::NeverSent | OperationStatus::Blocked => {
                 false
@@ -324,13 +324,14 @@ impl Ledger {
         };
         match from {
             // Where claims follow effects, an entry begins with its effect.
-            Prepared if context.design.identity.claimed == Claimed::AfterEffect => true,
+            Prepared if context.design.identity().claimed() == Claimed::AfterEffect => true,
             Prepared => to == Blocked,
             Dispatched => matches!(to, Committed | FailedBeforeEffect | Unknown | Blocked),
             Unknown => matches!(to, Committed | FailedBeforeEffect | Blocked),
             // A late answer to an earlier try is news, where tries are not told apart.
             FailedBeforeEffect => {
-                context.design.fence.completion == Completion::ByOperationIdOnly && to == Committed
+                context.design.fence().completion() == Completion::ByOperationIdOnly
+                    && to == Committed
             }
             Committed | NeverSent | Blocked => false,
         }
@@ -348,7 +349,7 @@ impl Ledger {
         let is_evident = match &receipt {
             Some(receipt) => {
                 receipt.binds(operation_id, entry.intent.hash())
-                    || !context.design.identity.compares_hashes()
+                    || !context.design.identity().compares_hashes()
             }
             None => {
                 status != OperationStatus::Committed || context.design.completes_without_receipt()
@@ -356,12 +357,12 @@ impl Ledger {
         };
         // The fate of an earlier try says nothing about a later one.
         let is_latest = entry.attempt_id == attempt_id
-            || context.design.fence.completion == Completion::ByOperationIdOnly
-            || context.design.identity.claimed == Claimed::AfterEffect;
+            || context.design.fence().completion() == Completion::ByOperationIdOnly
+            || context.design.identity().claimed() == Claimed::AfterEffect;
         if !is_evident || !is_latest || !Self::may_settle(context, entry.status, status) {
             return;
         }
-        let is_forgotten = context.design.recovery.stored_outcome == StoredOutcome::SuccessOnly
+        let is_forgotten = context.design.recovery().stored_outcome() == StoredOutcome::SuccessOnly
             && matches!(status, OperationStatus::Unknown | OperationStatus::FailedBeforeEffect);
         self.transition(operation_id, status, |entry| entry.receipt = receipt, out);
         if is_forgotten {
@@ -384,7 +385,7 @@ impl Ledger {
     }
 
     fn forget(&mut self, context: Context<'_>, operation_id: &OperationId, out: &mut Out) {
-        match context.design.identity.retention {
+        match context.design.identity().retention() {
             Retention::ShorterThenNew if self.entries.contains_key(operation_id) => {
                 self.keep(Record::Entry(operation_id.clone(), None), out);
             }
@@ -422,7 +423,7 @@ impl Role for Ledger {
                 Message::Claim { intent, proposal, consent, request_number },
             ) => {
                 let operation_id = proposal;
-                let request_number = (context.design.approval.bound_to == BoundTo::RequestId)
+                let request_number = (context.design.approval().bound_to() == BoundTo::RequestId)
                     .then_some(request_number);
                 let claim = Proposal { intent, operation_id, consent, request_number };
                 self.claim(context, worker, claim, out);

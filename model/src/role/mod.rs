@@ -34,6 +34,7 @@ use serde::{Deserialize, Serialize};
 pub use message::{Actor, Answer, Consent, EntryView, Message};
 
 use crate::design::Design;
+use crate::design::asked::Asked;
 use crate::event::Event;
 use crate::identity::{AttemptId, OperationId, WorkerId};
 use crate::intent::IntentHash;
@@ -44,7 +45,7 @@ use crate::resource::ResourceId;
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
     /// The design that is being run.
-    pub design: &'a Design,
+    pub design: Asked<'a, Design>,
     /// What time it is where the role runs.
     pub now: Timestamp,
     /// How long a lease lasts.

@@ -63,7 +63,7 @@ impl Role for Supervisor {
 
     fn signal(&mut self, context: Context<'_>, signal: Signal, output: &mut Output<Nothing>) {
         if let Signal::Suspect(worker) = signal
-            && context.design.guarantee.automatic_takeover
+            && context.design.takes_over_automatically()
         {
             output.send(Actor::Authority, Message::Inspect { worker });
         }

@@ -134,7 +134,7 @@ impl Cluster {
             })
             .collect();
         let (authority, destination) = (Authority::new(), Destination::new(resources));
-        let store = if design.fence.is_co_located() {
+        let store = if design.fence.asked().is_co_located() {
             Store::Together(Host::new(CoLocated::new(authority, destination)))
         } else {
             Store::Apart(Host::new(authority), Host::new(destination))
@@ -329,7 +329,8 @@ impl Cluster {
         self.steps += 1;
         assert!(self.steps < STEPS_MAX, "the roles never come to rest");
         // Every step is given the same random number: that ids differ must not be luck.
-        let context = Context { design: &self.design, now: self.now, lease_term: TERM, entropy: 7 };
+        let context =
+            Context { design: self.design.asked(), now: self.now, lease_term: TERM, entropy: 7 };
         let Done { events, sends, timers } = match (home, &mut self.store) {
             (Actor::Authority, Store::Apart(authority, _)) => authority.step(context, input),
             (Actor::Authority, Store::Together(store)) => store.step(context, input),

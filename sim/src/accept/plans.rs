@@ -70,7 +70,7 @@ fn ends(quiet: &Quiet<'_>) -> Vec<Planned> {
 
 /// A write is answered, or its answer is lost.
 fn answers(quiet: &Quiet<'_>) -> Vec<Planned> {
-    let from = if quiet.0.fence.is_co_located() { "authority" } else { "destination" };
+    let from = if quiet.0.fence.asked().is_co_located() { "authority" } else { "destination" };
     let (from, to, kind) = (from.to_owned(), "worker-A".to_owned(), "applied".to_owned());
     let lost = at(0, Fault::LoseMessage { from, to, kind, times: 1 });
     vec![

@@ -122,7 +122,7 @@ fn awaited(signal: &Signal) -> Option<&'static str> {
 /// On which host an actor is.
 fn host(design: &Design, actor: &Actor) -> String {
     match actor {
-        Actor::Destination if design.fence.is_co_located() => "authority".into(),
+        Actor::Destination if design.fence.asked().is_co_located() => "authority".into(),
         actor => actor.name().into(),
     }
 }

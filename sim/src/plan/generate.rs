@@ -160,7 +160,7 @@ impl Plan {
 /// The kinds of faults that plans of a design may have.
 pub(super) fn kinds(design: &Design) -> Vec<FaultKind> {
     // Other stores lose evidence that was given, and a store for ownership and value is one.
-    let can_be_restored = !design.fence.is_co_located();
+    let can_be_restored = !design.fence.asked().is_co_located();
     let all = FaultKind::ALL.iter().copied();
     all.filter(|kind| *kind != FaultKind::Restore || can_be_restored).collect()
 }
@@ -223,7 +223,7 @@ impl Draw<'_> {
 
     fn timing(&mut self, design: &Design) -> Timing {
         let Profile { timing, effect_us_max, .. } = *self.profile;
-        let can_be_inside = design.fence.is_pushed() || design.fence.is_consulted();
+        let can_be_inside = design.fence.asked().is_pushed() || design.fence.asked().is_consulted();
         if !can_be_inside || self.is_uniform() {
             return timing;
         }

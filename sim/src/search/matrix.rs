@@ -354,7 +354,7 @@ fn ways(plan: &Plan, moment: &Moment, opens: bool) -> Vec<Fault> {
                 Fault::CrashLoop { host: h(), times: 3, down_us: BOOT_US, up_us: BOOT_US },
             ];
             // What plans restore: an authority that has its store for itself.
-            if host == "authority" && !plan.design.fence.is_co_located() {
+            if host == "authority" && !plan.design.fence.asked().is_co_located() {
                 let restore = |age_us| {
                     Fault::Disk(DiskFault::Restore { host: h(), age_us, restart_after_us: BOOT_US })
                 };
@@ -406,7 +406,7 @@ fn uses(design: &Design) -> Vec<Plan> {
     let mut impatient = quiet(vec![task(0, 0, Effect::RoutingRule)]);
     impatient.timing.agent_timeout_us = SHORT_US / 2;
     uses.push(impatient);
-    if design.fence.is_pushed() {
+    if design.fence.asked().is_pushed() {
         // A mutation that is still inside the destination when its worker is replaced.
         let mut slow = quiet(vec![task(0, 0, Effect::RoutingRule)]);
         slow.timing.effect_us = TAKEN_OVER_US;

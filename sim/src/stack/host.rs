@@ -143,7 +143,7 @@ impl<R: Role> Driver<R> {
         // Records are kept in the order of their steps.
         self.keep_late().await?;
         let context = Context {
-            design: &self.design,
+            design: self.design.asked(),
             now: unix_now(),
             lease_term: self.timing.lease_term(),
             entropy: self.entropy.next_u64(),

@@ -83,7 +83,7 @@ pub fn install(world: &mut World, plan: &Plan) {
     let timing = plan.timing;
     let shared = || (Rc::clone(&design), timing);
 
-    let is_co_located = design.fence.is_co_located();
+    let is_co_located = design.fence.asked().is_co_located();
     let revocations: Vec<_> = plan
         .revocations
         .iter()

@@ -35,8 +35,8 @@ fn opens(from: &Actor, to: &Actor, fence: FenceSettings) -> bool {
         | (Actor::Worker(_), Actor::Authority | Actor::Ledger | Actor::Destination)
         | (Actor::Supervisor, Actor::Authority) => true,
         // Where the authority says nothing of its own accord, the destination asks.
-        (Actor::Authority, Actor::Destination) => !fence.is_consulted(),
-        (Actor::Destination, Actor::Authority) => fence.is_consulted(),
+        (Actor::Authority, Actor::Destination) => !fence.asked().is_consulted(),
+        (Actor::Destination, Actor::Authority) => fence.asked().is_consulted(),
         _ => false,
     }
 }
@@ -107,7 +107,7 @@ impl Peers {
     fn send(&self, to: &Actor, message: Message) {
         let opens = opens(&self.0.me, to, self.0.fence);
         let to = match to {
-            Actor::Destination if self.0.fence.is_co_located() => &Actor::Authority,
+            Actor::Destination if self.0.fence.asked().is_co_located() => &Actor::Authority,
             to => to,
         };
         let message = match self.0.lines.borrow().get(to) {
@@ -129,7 +129,7 @@ impl Peers {
     /// Who says a message: this host's role, or one of the two that live here.
     fn speaker(&self, message: &Message) -> Actor {
         match &self.0.me {
-            Actor::Authority if self.0.fence.is_co_located() => CoLocated::speaker(message),
+            Actor::Authority if self.0.fence.asked().is_co_located() => CoLocated::speaker(message),
             me => me.clone(),
         }
     }

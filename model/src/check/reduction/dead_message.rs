@@ -93,7 +93,7 @@ pub(crate) fn is_argued_for(design: &Design, bounds: &Bounds) -> bool {
         check: design.fence.check,
         advance: match design.fence.advance {
             // In one store a fence cannot be late, and there are fewer messages.
-            Advance::WithGrant if design.fence.is_co_located() => Advance::WithGrant,
+            Advance::WithGrant if design.fence.asked().is_co_located() => Advance::WithGrant,
             Advance::OnFirstWrite => Advance::OnFirstWrite,
             _ => safe.fence.advance,
         },

@@ -51,7 +51,7 @@ impl Worker {
     pub(super) fn addressee(&self, context: Context<'_>, asked_for: IntentHash) -> IntentHash {
         let is_waiting =
             |job: &&Job| matches!(job.stage, Stage::InFlight(_) | Stage::Reconciling(_));
-        match (context.design.identity.answers_matched_by, self.jobs.get(&asked_for)) {
+        match (context.design.identity().answers_matched_by(), self.jobs.get(&asked_for)) {
             (AnswersMatchedBy::RequestNumber, Some(asking)) => self
                 .jobs
                 .values()
@@ -90,7 +90,7 @@ impl Worker {
         job.has_conflicted = false;
         if job.holder.is_none() {
             self.never_left(context, key, attempt_id, out);
-        } else if context.design.fence.enforced_at == EnforcedAt::Adapter {
+        } else if context.design.fence().enforced_at() == EnforcedAt::Adapter {
             self.enter(context, key, Stage::Confirming(attempt_id), out);
         } else {
             self.enter(context, key, Stage::InFlight(attempt_id), out);
@@ -123,7 +123,7 @@ impl Worker {
             return;
         }
         let is_mine = job.operation_id.as_ref().is_some_and(|id| receipt.binds(id, key));
-        if is_mine || !context.design.identity.compares_hashes() {
+        if is_mine || !context.design.identity().compares_hashes() {
             let status = OperationStatus::Committed;
             self.settle(context, key, attempt_id, status, Some(receipt), out);
         }
@@ -156,7 +156,7 @@ impl Worker {
             }
             Rejection::VersionConflict
                 if attempt_id > AttemptId(1)
-                    && context.design.recovery.conflict_after_unknown
+                    && context.design.recovery().conflict_after_unknown()
                         == ConflictAfterUnknown::Reconcile =>
             {
                 // Perhaps it is the earlier try that has changed the state.
@@ -215,7 +215,7 @@ impl Worker {
         attempt_id: AttemptId,
         out: &mut Out,
     ) {
-        let status = match context.design.recovery.on_timeout {
+        let status = match context.design.recovery().on_timeout() {
             OnTimeout::Reconcile => OperationStatus::Unknown,
             OnTimeout::RetryBlindly => {
                 let tries = self.jobs[&key].tries;

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Out, Worker, may_leave};
-use crate::design::Design;
 use crate::design::destination::{Conditions, VersionCheck};
 use crate::design::identity::{AllocatedBy, Claimed, Ingredients};
 use crate::design::recovery::{OnTimeout, ReconcileBy, Resend, StoredOutcome};
@@ -73,10 +72,10 @@ pub(in crate::role) struct Job {
 
 /// Whether one entry of the ledger counts all tries of an intent.
 fn ledger_counts_tries(context: Context<'_>) -> bool {
-    let Design { identity, recovery, .. } = context.design;
-    identity.allocated_by != AllocatedBy::PerAttempt
-        && identity.claimed == Claimed::BeforeDispatch
-        && recovery.stored_outcome != StoredOutcome::SuccessOnly
+    let design = context.design;
+    design.identity().allocated_by() != AllocatedBy::PerAttempt
+        && design.identity().claimed() == Claimed::BeforeDispatch
+        && design.recovery().stored_outcome() != StoredOutcome::SuccessOnly
 }
 
 impl Job {
@@ -114,14 +113,15 @@ impl Job {
 
     /// The resource was seen to be in this state.
     fn has_read(&mut self, context: Context<'_>, read: ResourceVersion) {
-        let settings = context.design.destination;
-        let is_gone =
-            self.intent.record().expected_version.is_some_and(|expected| match settings.version {
-                VersionCheck::IncarnationAndVersion => expected != read,
-                VersionCheck::VersionOnly => expected.version != read.version,
-                VersionCheck::None => false,
-            });
-        self.is_state_gone = is_gone && settings.conditions == Conditions::Honoured;
+        let settings = context.design.destination();
+        let is_gone = self.intent.record().expected_version.is_some_and(|expected| match settings
+            .version()
+        {
+            VersionCheck::IncarnationAndVersion => expected != read,
+            VersionCheck::VersionOnly => expected.version != read.version,
+            VersionCheck::None => false,
+        });
+        self.is_state_gone = is_gone && settings.conditions() == Conditions::Honoured;
     }
 
     /// Whether the state that was approved for replacement is known to be gone.
@@ -225,7 +225,7 @@ impl Worker {
                 }
             }
             Stage::InFlight(attempt_id) => self.dispatch(key, attempt_id, out),
-            Stage::Reconciling(attempt_id) => match context.design.recovery.reconcile_by {
+            Stage::Reconciling(attempt_id) => match context.design.recovery().reconcile_by() {
                 ReconcileBy::OperationId => out.send(
                     Actor::Destination,
                     Message::Reconcile { operation_id: known(), intent_hash: key, attempt_id },
@@ -255,14 +255,14 @@ impl Worker {
     fn claim(&mut self, context: Context<'_>, key: IntentHash, out: &mut Out) {
         let Some(job) = self.jobs.get_mut(&key) else { return };
         if job.proposal.is_none() {
-            job.proposal = context.design.identity.allocated_by.proposal(Ingredients {
+            job.proposal = context.design.identity().allocated_by().proposal(Ingredients {
                 intent: &job.intent,
                 asked_at: job.asked_at,
                 request_number: job.request_number,
                 minted: self.minted,
                 entropy: context.entropy,
             });
-            if context.design.identity.allocated_by == AllocatedBy::ProcessCounter {
+            if context.design.identity().allocated_by() == AllocatedBy::ProcessCounter {
                 self.minted += 1;
             }
         }
@@ -290,14 +290,14 @@ impl Worker {
         match job.stage {
             Stage::Reading => {
                 job.has_read(context, version);
-                let stage = match context.design.identity.claimed {
+                let stage = match context.design.identity().claimed() {
                     Claimed::BeforeDispatch => Stage::Claiming,
                     Claimed::AfterEffect => Stage::LookingUp,
                 };
                 self.enter(context, key, stage, out);
             }
             Stage::Reconciling(attempt_id)
-                if context.design.recovery.reconcile_by == ReconcileBy::ResourceState =>
+                if context.design.recovery().reconcile_by() == ReconcileBy::ResourceState =>
             {
                 self.judge_by_state(context, key, attempt_id, value, out);
             }
@@ -330,7 +330,7 @@ impl Worker {
     fn consider(&mut self, context: Context<'_>, key: IntentHash, entry: EntryView, out: &mut Out) {
         let design = context.design;
         let Some(job) = self.jobs.get_mut(&key) else { return };
-        if entry.intent_hash != key && design.identity.compares_hashes() {
+        if entry.intent_hash != key && design.identity().compares_hashes() {
             return self.finish(context, key, Answer::Blocked, out);
         }
         job.operation_id = Some(entry.operation_id.clone());
@@ -338,13 +338,13 @@ impl Worker {
         let (is_outdated, has_receipt) = (job.is_outdated(), job.receipt.is_some());
         let is_given_up =
             self.attempts_max.is_some_and(|max| attempt_id.0 >= max || job.tries >= max);
-        let is_replayed = design.recovery.stored_outcome == StoredOutcome::EveryStatus;
+        let is_replayed = design.recovery().stored_outcome() == StoredOutcome::EveryStatus;
         match entry.status {
             OperationStatus::Committed => self.complete(context, key, entry.receipt, out),
             OperationStatus::Blocked => self.finish(context, key, Answer::Blocked, out),
             OperationStatus::NeverSent => self.finish(context, key, Answer::Failed, out),
             OperationStatus::Prepared
-                if has_receipt && design.identity.claimed == Claimed::AfterEffect =>
+                if has_receipt && design.identity().claimed() == Claimed::AfterEffect =>
             {
                 let receipt = job.receipt.clone();
                 self.settle(context, key, attempt_id, OperationStatus::Committed, receipt, out);
@@ -359,7 +359,7 @@ impl Worker {
                 self.enter(context, key, Stage::Closing(attempt_id), out);
             }
             OperationStatus::FailedBeforeEffect
-                if design.identity.allocated_by == AllocatedBy::PerAttempt
+                if design.identity().allocated_by() == AllocatedBy::PerAttempt
                     && job.stage != Stage::Claiming =>
             {
                 job.proposal = None;
@@ -369,7 +369,7 @@ impl Worker {
                 self.finish(context, key, Answer::Failed, out);
             }
             status if may_leave(status) => self.leave(context, key, attempt_id, out),
-            _ => match design.recovery.on_timeout {
+            _ => match design.recovery().on_timeout() {
                 OnTimeout::Reconcile => {
                     let before = out.sends.len();
                     self.enter(context, key, Stage::Reconciling(attempt_id), out);
@@ -441,7 +441,7 @@ impl Worker {
     ) {
         let Some(job) = self.jobs.get_mut(&key) else { return };
         job.receipt = receipt;
-        let follows_effect = context.design.identity.claimed == Claimed::AfterEffect;
+        let follows_effect = context.design.identity().claimed() == Claimed::AfterEffect;
         match status {
             OperationStatus::Committed if follows_effect && job.proposal.is_none() => {
                 // Only now is the operation written down, under the id that it had on the way.
@@ -511,7 +511,7 @@ impl Worker {
             Stage::InFlight(attempt_id) => {
                 let operation_id = job.operation_id.clone().expect("only operations leave");
                 out.events.push(Event::OutcomeUnknown { operation_id, attempt_id });
-                if context.design.recovery.resend == Resend::SecondPath {
+                if context.design.recovery().resend() == Resend::SecondPath {
                     self.dispatch_again(key, out);
                 }
                 self.unanswered(context, key, attempt_id, out);

@@ -86,10 +86,10 @@ impl Worker {
         let resource = lease.resource.clone();
         out.arm(Delay::Renewal, Signal::RenewalDue(resource.clone(), lease.epoch));
         out.arm(Delay::Idle, Signal::LeaseIdle(resource.clone(), lease.epoch));
-        if context.design.lease.expiry_judged_by == ExpiryJudgedBy::WorkerClock {
+        if context.design.lease().expiry_judged_by() == ExpiryJudgedBy::WorkerClock {
             out.arm(Delay::LeaseTerm, Signal::LeaseLapsed(resource.clone(), lease.epoch));
         }
-        if context.design.lease.proof_after_reconnect == ProofAfterReconnect::Kept {
+        if context.design.lease().proof_after_reconnect() == ProofAfterReconnect::Kept {
             out.records.push((resource.clone(), Some(lease.clone())));
         }
         self.heard.insert(resource.clone(), lease.epoch);
@@ -104,7 +104,7 @@ impl Worker {
         out: &mut Out,
     ) -> Option<Lease> {
         let holding = self.holdings.remove(resource)?;
-        if context.design.lease.proof_after_reconnect == ProofAfterReconnect::Kept {
+        if context.design.lease().proof_after_reconnect() == ProofAfterReconnect::Kept {
             out.records.push((resource.clone(), None));
         }
         Some(holding.lease)
@@ -149,7 +149,7 @@ impl Worker {
             self.works_under(key, &holder);
             self.enter(context, key, Stage::Reading, out);
         }
-        if context.design.recovery.resend == Resend::SecondPath {
+        if context.design.recovery().resend() == Resend::SecondPath {
             for key in self.waiting(&resource, |stage| matches!(stage, Stage::InFlight(_))) {
                 self.works_under(key, &holder);
                 self.dispatch_again(key, out);
@@ -158,7 +158,8 @@ impl Worker {
     }
 
     fn denied(&mut self, context: Context<'_>, resource: &ResourceId, out: &mut Out) {
-        let insists = context.design.lease.expiry_judged_by == ExpiryJudgedBy::ChallengerSetting;
+        let insists =
+            context.design.lease().expiry_judged_by() == ExpiryJudgedBy::ChallengerSetting;
         for key in self.waiting(resource, |stage| stage == Stage::Acquiring) {
             out.arm(Delay::Poll, Signal::JobTimeout(key, Stage::Acquiring));
             if let Some(job) = self.jobs.get_mut(&key) {
@@ -189,7 +190,7 @@ impl Worker {
         }
         // A worker that is stuck must not keep its lease alive.
         let has_progressed = std::mem::take(&mut holding.has_progressed);
-        let renews = match context.design.lease.renewal {
+        let renews = match context.design.lease().renewal() {
             Renewal::ProgressCoupled => has_progressed,
             Renewal::Background => true,
             Renewal::None => return,
