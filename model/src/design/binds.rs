@@ -83,6 +83,20 @@ impl Binds {
         self.names().all(|name| is_same_field(name, a, b))
     }
 
+    /// The whole, the sets that have one field more than this one, and those that have one less:
+    /// each once, and never the empty one.
+    pub(super) fn alternatives(self) -> Vec<Self> {
+        let fields = || (0..FIELDS.len()).map(|index| 1 << index);
+        let more = fields().filter(|field| self.bits & field == 0).map(|field| self.bits | field);
+        let less = fields().filter(|field| self.bits & field != 0).map(|field| self.bits & !field);
+        let whole = (!self.is_everything()).then_some(Self::EVERYTHING);
+        let others = more.chain(less).map(|bits| Self { bits });
+        whole
+            .into_iter()
+            .chain(others.filter(|set| !set.is_everything() && set.bits != 0))
+            .collect()
+    }
+
     fn names(self) -> impl Iterator<Item = &'static str> {
         FIELDS
             .iter()
@@ -95,6 +109,16 @@ impl Binds {
 impl Default for Binds {
     fn default() -> Self {
         Self::EVERYTHING
+    }
+}
+
+impl fmt::Display for Binds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_everything() {
+            write!(f, "{EVERY_FIELD:?}")
+        } else {
+            f.debug_list().entries(self.names()).finish()
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::design::DesignError;
+use crate::design::change::{Settings, names, words};
 use crate::design::read::refusal;
 use crate::design::vocabulary::{Section, Setting, Value};
 
@@ -113,9 +114,8 @@ impl Guarantee {
     /// # Errors
     ///
     /// When there is no such claim or value: one line with what would be accepted.
-    pub fn demand(self, demand: &str) -> Result<Self, DesignError> {
+    pub fn demand(mut self, demand: &str) -> Result<Self, DesignError> {
         let unknown = |problem| DesignError::UnknownSetting { problem };
-        let names = |all: &'static [Value]| all.iter().map(|value| value.name);
         let (name, word) = demand.split_once('=').ok_or_else(|| {
             unknown(format!("{demand:?} is not CLAIM=VALUE, such as fenced-from=grant"))
         })?;
@@ -123,16 +123,31 @@ impl Guarantee {
             let claims = Self::SECTION.settings.iter().map(|claim| claim.name);
             unknown(refusal(name, "a claim", claims))
         })?;
-        if !names(claim.values).any(|known| known == word) {
-            let problem = refusal(word, "a value", names(claim.values));
-            return Err(unknown(format!("{name}: {problem}")));
-        }
-        let mut claims = toml::Table::try_from(self).expect("claims are plain data");
-        let value = if claim.is_truth() { (word == "true").into() } else { word.into() };
-        claims.insert(name.into(), value);
-        Ok(claims.try_into().expect("the claim and its value are known"))
+        let value = claim.value(word).ok_or_else(|| {
+            let words = claim.values.iter().map(|value| value.name);
+            unknown(format!("{name}: {}", refusal(word, "a value", words)))
+        })?;
+        self.set(name, value);
+        Ok(self)
     }
 }
+
+names! { Guarantee {
+    "fenced-from" => fenced_from,
+    "expiry" => expiry,
+    "revocation" => revocation,
+    "automatic-takeover" => automatic_takeover,
+    "stable-identity" => stable_identity,
+    "definite-outcomes" => definite_outcomes,
+    "rejects-invented-epochs" => rejects_invented_epochs,
+} }
+
+words! { FencedFrom {
+    "ready" => Ready,
+    "grant" => Grant,
+    "first-write" => FirstWrite,
+    "never" => Never,
+} }
 
 impl Default for Guarantee {
     fn default() -> Self {

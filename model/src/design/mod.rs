@@ -21,6 +21,7 @@ pub mod approval;
 pub mod asked;
 pub mod authority;
 pub mod binds;
+pub mod change;
 pub mod destination;
 pub mod explain;
 pub mod fence;

@@ -36,7 +36,7 @@ impl SettingId {
                     if is_same(candidate.name, section)
                         && is_same(candidate.settings[index].name, setting)
                     {
-                        assert!(number < u64::BITS as u8, "a set of settings has 64 bits");
+                        assert!((number as u32) < u64::BITS, "a set of settings has 64 bits");
                         return Self(number);
                     }
                     number += 1;

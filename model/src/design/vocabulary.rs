@@ -116,6 +116,11 @@ macro_rules! section {
             }
         }
 
+        $crate::design::change::names! { $section {
+            $($setting_name => $field,)+
+            $($($also_name => $also_field,)+)?
+        } }
+
         impl $crate::design::asked::Asked<'_, $section> {
             $(
                 $(#[doc = $setting_doc])+
@@ -154,6 +159,11 @@ macro_rules! section {
                     $value,
                 )+
             }
+
+            $crate::design::change::words! { $setting {
+                $first_name => $first,
+                $($value_name => $value,)+
+            } }
 
             impl $setting {
                 /// The setting as data.
