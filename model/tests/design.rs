@@ -3,6 +3,7 @@
 
 use holdover_model::design::binds::Binds;
 use holdover_model::design::explain::explain;
+use holdover_model::design::setting::SettingId;
 use holdover_model::design::{Design, NAMED, sections};
 use holdover_model::invariant::InvariantId;
 use proptest::prelude::*;
@@ -60,6 +61,31 @@ fn every_kind_of_mistake_is_told_in_one_line() {
             &["identity.binds:", "every-field, or a list of run-id"],
         ),
         ("[identity]\nbinds = {}\n", &["identity.binds: expected a word or a list"]),
+        ("fixed = \"fence\"\n", &["fixed: expected a list of settings and sections, found a text"]),
+        ("fixed = [\n3]\n", &["ours.toml:2: fixed: expected a list of words, found an integer"]),
+        (
+            "fixed = [\"fence.chekc\"]\n",
+            &[
+                "fixed: \"fence.chekc\" is not a setting or a section; did you mean \"fence.check\"?",
+            ],
+        ),
+        ("fixed = [\"fenec\"]\n", &["did you mean \"fence\"?", "accepted: authority, lease"]),
+        ("fixed = [\"fence\",\n\"check\"]\n", &["ours.toml:2: fixed: fence.check is listed twice"]),
+        ("fixed = [\"guarantee\"]\n", &["fixed: \"guarantee\" is what is claimed", "--demand"]),
+        ("fixed = [\"expiry\"]\n", &["fixed: \"expiry\" is what is claimed", "--demand"]),
+        ("cost = 3\n", &["ours.toml:1: cost: expected a table [cost], found an integer"]),
+        ("[cost]\nfence = 0\n", &["ours.toml:2: cost: \"fence\": expected a whole number from 1"]),
+        ("[cost]\nfence = 101\n", &["a whole number from 1 to 100, found 101"]),
+        ("[cost]\nfence = -1\n", &["a whole number from 1 to 100, found -1"]),
+        ("[cost]\nfence = 1.5\n", &["a whole number from 1 to 100, found a float"]),
+        ("[cost]\nfence.check = 3\n", &["found a table; write \"fence.check\" with quotes"]),
+        ("[cost]\ncheck = 3\nchek = 4\n", &["ours.toml:3: cost: \"chek\" is not a setting"]),
+        (
+            "[cost]\ncheck = 3\n\"fence.check\" = 4\n",
+            &["ours.toml:3: cost: the cost of fence.check is given twice"],
+        ),
+        ("[cost]\n\"guarantee.expiry\" = 3\n", &["cost: \"guarantee.expiry\" is what is claimed"]),
+        ("cots = 3\n", &["did you mean \"cost\"?"]),
         ("[fence]\n\n[fence]\n", &["ours.toml:3:", "duplicate key"]),
         ("name = \"a\"\nname = \"b\"\n", &["ours.toml:2:", "\"name\"", "duplicate key"]),
         ("name = \"a\n", &["ours.toml:1:"]),
@@ -102,6 +128,61 @@ fn what_stands_in_a_design_is_what_is_written() {
     assert!(written.contains("[guarantee]\nfenced-from = \"ready\"\n"), "{written}");
     assert!(!written.contains("enforced-at"), "a default is not written: {written}");
     assert_eq!(Design::from_toml("again", &written).unwrap(), design);
+}
+
+#[test]
+fn what_a_team_says_of_changes_is_kept_by_every_format() {
+    let text = "fixed = [\"advance\", \"destination\"]\n\
+                cost = { lease = 100, \"lease.renewal\" = 0x10, check = 7 }\n";
+    let design = Design::from_toml("ours.toml", text).unwrap();
+    let setting = |name| SettingId::named(name).unwrap();
+    for (name, is_fixed) in [
+        ("fence.advance", true),
+        ("fence.check", false),
+        ("destination.dedupe", true),
+        ("destination.version", true),
+    ] {
+        assert_eq!(design.is_fixed(setting(name)), is_fixed, "{name}");
+    }
+    for (name, cost) in [
+        ("lease.expiry-judged-by", 100),
+        ("lease.renewal", 16),
+        ("fence.check", 7),
+        ("fence.advance", Design::default().cost(setting("fence.advance")).get()),
+    ] {
+        assert_eq!(design.cost(setting(name)).get(), cost, "{name}");
+    }
+    for written in [design.to_toml(), design.to_toml_in_full(), toml::to_string(&design).unwrap()] {
+        assert_eq!(Design::from_toml("again", &written).unwrap(), design, "{written}");
+        assert_eq!(toml::from_str::<Design>(&written).unwrap(), design, "{written}");
+    }
+    let json = serde_json::to_string(&design).unwrap();
+    assert_eq!(serde_json::from_str::<Design>(&json).unwrap(), design, "{json}");
+}
+
+#[test]
+fn a_format_without_strictness_takes_no_claim_for_a_setting_either() {
+    for (text, part) in [
+        ("fixed = [\"guarantee.expiry\"]", "what is claimed"),
+        ("fixed = [\"fenec\"]", "not a setting or a section"),
+        ("cost.expiry = 3", "what is claimed"),
+        ("cost.fence = 0", "from 1 to 100"),
+    ] {
+        let error = toml::from_str::<Design>(text).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn a_design_that_says_nothing_of_changes_is_stored_as_it_was() {
+    let bytes = postcard::to_stdvec(&Design::default()).unwrap();
+    let section_bytes: usize = sections().map(|section| section.settings.len()).sum();
+    // Three empty texts, an empty list, one byte per setting, and a second one for the fields.
+    assert_eq!(bytes.len(), 4 + section_bytes + 1);
+    for says in ["fixed = [\"fence\"]", "cost.fence = 3"] {
+        let design = Design::from_toml("ours.toml", says).unwrap();
+        assert!(postcard::to_stdvec(&design).unwrap().len() > bytes.len(), "{says}");
+    }
 }
 
 #[test]
@@ -171,10 +252,19 @@ fn document() -> impl Strategy<Value = String> {
     let count = lines.len();
     let fields = subsequence(Binds::FIELDS.to_vec(), 0..=Binds::FIELDS.len());
     let expect = subsequence(InvariantId::ALL.to_vec(), 0..=3);
-    (subsequence(lines, 0..count), ".{0,40}", prop::option::of(fields), expect).prop_map(
-        |(lines, name, fields, expect)| {
+    let settings: Vec<_> = SettingId::all().filter(|id| !id.is_claim()).collect();
+    let fixed = subsequence(settings.clone(), 0..=3);
+    let costs = prop::collection::btree_map(select(settings), 1..=100_i64, 0..=3);
+    let changes = (fixed, costs);
+    (subsequence(lines, 0..count), ".{0,40}", prop::option::of(fields), expect, changes).prop_map(
+        |(lines, name, fields, expect, (fixed, costs))| {
             let mut document = toml::Table::new();
             document.insert("name".into(), name.into());
+            let fixed: Vec<_> = fixed.iter().map(ToString::to_string).collect();
+            document.insert("fixed".into(), fixed.into());
+            let costs: toml::Table =
+                costs.into_iter().map(|(id, cost)| (id.to_string(), cost.into())).collect();
+            document.insert("cost".into(), costs.into());
             let expect: Vec<_> = expect.iter().map(|id| id.as_str().to_owned()).collect();
             document.insert("expect".into(), expect.into());
             for (section, setting, value) in lines {
@@ -261,7 +351,7 @@ proptest! {
                 select(vec![
                     "[", "]", "[[", "]]", "{", "}", "=", " = ", ".", ",", "\n", "\r\n", "\"", "'",
                     "\"\"\"", "#", "\\", "\u{feff}", "\u{0}", "fence", "check", "name", "expect",
-                    "guarantee", "identity", "binds", "é",
+                    "guarantee", "identity", "binds", "fixed", "cost", "é",
                 ]).prop_map(str::to_owned),
             ],
             0..30,
@@ -282,6 +372,10 @@ proptest! {
         is_judged(&format!("[{section}]\n{setting} = {value}\n"));
         is_judged(&format!("{section} = {value}\n"));
         is_judged(&format!("name = {value}\nexpect = {value}\n"));
+        is_judged(&format!("fixed = {value}\n"));
+        is_judged(&format!("fixed = [{value}]\n"));
+        is_judged(&format!("cost = {value}\n"));
+        is_judged(&format!("cost.{setting} = {value}\n"));
     }
 
     #[test]

@@ -13,9 +13,9 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::design::read::refusal;
-use crate::design::vocabulary::{Section, Setting};
-use crate::design::{DesignError, sections};
+use crate::design::DesignError;
+use crate::design::cost::{Cost, effort};
+use crate::design::setting::SettingId;
 
 /// The two articles, whose cases the reference protocol answers.
 const FENCING: &str = "the stale-worker article";
@@ -36,6 +36,8 @@ pub struct Explanation {
     pub listable: &'static [&'static str],
     /// What real systems do.
     pub in_practice: &'static str,
+    /// What a change costs, if its team says nothing else; nothing for a claim.
+    pub to_change: Option<CostExplanation>,
     /// The articles and reports that tell of it.
     pub source: String,
 }
@@ -49,6 +51,17 @@ pub struct ValueExplanation {
     pub meaning: String,
 }
 
+/// The cost of a change in words.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct CostExplanation {
+    /// How much it is.
+    pub cost: Cost,
+    /// What changes that cost as much have in common.
+    pub meaning: &'static str,
+    /// Why a change of this setting is one of them.
+    pub reason: &'static str,
+}
+
 /// Explains a setting: `section.setting`, or the setting alone where only one section has it.
 ///
 /// # Errors
@@ -56,47 +69,16 @@ pub struct ValueExplanation {
 /// When there is no such setting, or several sections have one of that name: one line with
 /// what would be accepted.
 pub fn explain(name: &str) -> Result<Explanation, DesignError> {
-    let mut matching =
-        all().filter(|(section, setting)| name == setting.name || name == full(section, setting));
-    let problem = match (matching.next(), matching.next()) {
-        (Some((section, setting)), None) => return Ok(in_words(section, setting)),
-        (Some(_), Some(_)) => {
-            candidates(name, "a setting of several sections", |_, setting| setting.name == name)
-        }
-        (None, _) if sections().any(|section| section.name == name) => {
-            candidates(name, "a section", |section, _| section.name == name)
-        }
-        (None, _) => {
-            let known: Vec<_> = all().map(|(section, setting)| full(section, setting)).collect();
-            refusal(name, "a setting", known.iter().map(String::as_str))
-        }
-    };
-    Err(DesignError::UnknownSetting { problem })
+    SettingId::named(name).map(in_words)
 }
 
 /// Every setting in words, in the order of a design file.
 pub fn explain_all() -> impl Iterator<Item = Explanation> {
-    all().map(|(section, setting)| in_words(section, setting))
+    SettingId::all().map(in_words)
 }
 
-fn all() -> impl Iterator<Item = (&'static Section, &'static Setting)> {
-    sections().flat_map(|section| section.settings.iter().map(move |setting| (section, setting)))
-}
-
-fn candidates(name: &str, what: &str, is_one: impl Fn(&Section, &Setting) -> bool) -> String {
-    let accepted: Vec<_> = all()
-        .filter(|(section, setting)| is_one(section, setting))
-        .map(|(section, setting)| full(section, setting))
-        .collect();
-    format!("{name:?} is {what}; accepted: {}", accepted.join(", "))
-}
-
-fn full(section: &Section, setting: &Setting) -> String {
-    format!("{}.{}", section.name, setting.name)
-}
-
-fn in_words(section: &'static Section, setting: &'static Setting) -> Explanation {
-    let name = full(section, setting);
+fn in_words(id: SettingId) -> Explanation {
+    let (name, setting) = (id.to_string(), id.setting());
     let (_, in_practice, sources) = PRACTICE
         .iter()
         .find(|(known, ..)| *known == name)
@@ -105,13 +87,19 @@ fn in_words(section: &'static Section, setting: &'static Setting) -> Explanation
         .values
         .iter()
         .map(|value| ValueExplanation { name: value.name, meaning: plain(value.meaning) });
+    let to_change = effort(id).map(|(effort, reason)| CostExplanation {
+        cost: effort.cost(),
+        meaning: effort.meaning(),
+        reason,
+    });
     Explanation {
-        section: section.name,
+        section: id.section().name,
         setting: setting.name,
         meaning: plain(setting.meaning),
         values: values.collect(),
         listable: setting.listable,
         in_practice,
+        to_change,
         source: sources.join("; "),
     }
 }
@@ -135,6 +123,9 @@ impl fmt::Display for Explanation {
             writeln!(f, "  or a list of {}", self.listable.join(", "))?;
         }
         writeln!(f, "\nin practice\n  {}", self.in_practice)?;
+        if let Some(CostExplanation { cost, meaning, reason }) = &self.to_change {
+            writeln!(f, "\nto change it\n  costs {cost}: {meaning}\n  {reason}")?;
+        }
         write!(f, "\nfrom\n  {}", self.source)
     }
 }
@@ -399,12 +390,20 @@ const PRACTICE: &[(&str, &str, &[&str])] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::design::Design;
 
     #[test]
     fn every_setting_is_explained_once() {
         for explanation in explain_all() {
             assert!(!explanation.meaning.is_empty() && !explanation.in_practice.is_empty());
             assert!(!explanation.source.is_empty());
+            let id = SettingId::of(explanation.section, explanation.setting);
+            assert_eq!(explanation.to_change.is_none(), id.is_claim(), "{id}");
+            if let Some(CostExplanation { cost, reason, .. }) = &explanation.to_change {
+                assert_eq!(*cost, Design::default().cost(id));
+                let said = explanation.to_string();
+                assert!(said.contains(&format!("costs {cost}: ")) && said.contains(reason), "{id}");
+            }
             let name = format!("{}.{}", explanation.section, explanation.setting);
             assert_eq!(PRACTICE.iter().filter(|(known, ..)| *known == name).count(), 1, "{name}");
         }

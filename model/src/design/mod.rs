@@ -22,6 +22,8 @@ pub mod asked;
 pub mod authority;
 pub mod binds;
 pub mod change;
+pub mod changeable;
+pub mod cost;
 pub mod destination;
 pub mod explain;
 pub mod fence;
@@ -41,8 +43,8 @@ pub use named::NAMED;
 
 use crate::invariant::InvariantId;
 
-/// One handover and identity design: a name, what it claims, and the setting of every
-/// safeguard.
+/// One handover and identity design: a name, what it claims, the setting of every safeguard, and
+/// what it would take to change one.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Design {
@@ -55,6 +57,9 @@ pub struct Design {
     /// The invariants that it is known to break: the first one in the shortest run, the others
     /// before anything else in longer runs. Empty for a safe design.
     pub expect: Vec<InvariantId>,
+    /// The settings that its team cannot change; never a claim.
+    #[serde(deserialize_with = "changeable::fixed", skip_serializing_if = "changeable::is_unsaid")]
+    pub fixed: setting::SettingSet,
     /// What the design claims. Only claims are checked.
     pub guarantee: guarantee::Guarantee,
     /// How the authority hands out leases.
@@ -71,6 +76,9 @@ pub struct Design {
     pub destination: destination::DestinationSettings,
     /// What a consent covers.
     pub approval: approval::ApprovalSettings,
+    /// What changes cost its team, as far as it says so.
+    #[serde(skip_serializing_if = "changeable::is_unsaid")]
+    pub cost: changeable::Costs,
 }
 
 /// Every section of a design file but the guarantee, in order.

@@ -10,13 +10,20 @@ use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::design::changeable::{Costs, Part};
+use crate::design::cost::Cost;
+use crate::design::setting::SettingSet;
 use crate::design::vocabulary::{Section, Setting};
 use crate::design::{Design, DesignError, sections};
 use crate::invariant::InvariantId;
 
 /// What stands before the first section.
-const HEAD: &[&str] = &["name", "summary", "source", EXPECT];
+const HEAD: &[&str] = &["name", "summary", "source", EXPECT, FIXED];
 const EXPECT: &str = "expect";
+const FIXED: &str = "fixed";
+
+/// The table of what changes cost.
+const COST: &str = "cost";
 
 /// No more than this of a wrong word is repeated.
 const WORD_CHARS_MAX: usize = 40;
@@ -62,6 +69,8 @@ fn check_document(document: &DeTable<'_>) -> Result<(), Wrong> {
         let name: &str = key.get_ref();
         if HEAD.contains(&name) {
             check_head(name, value)?;
+        } else if name == COST {
+            check_costs(value)?;
         } else if let Some(section) = sections().find(|section| section.name == name) {
             check_section(section, value)?;
         } else {
@@ -75,7 +84,8 @@ fn unknown_key(name: &str) -> String {
     if let Some(home) = sections().find(|section| section.setting(name).is_some()) {
         return format!("{} is a setting of [{}], not of a design", quoted(name), home.name);
     }
-    let known = HEAD.iter().copied().chain(sections().map(|section| section.name));
+    let sections = sections().map(|section| section.name);
+    let known = HEAD.iter().copied().chain(sections).chain([COST]);
     refusal(name, "a section of a design", known)
 }
 
@@ -85,12 +95,66 @@ fn check_head(name: &str, value: &Spanned<DeValue<'_>>) -> Result<(), Wrong> {
             let known: Vec<_> = InvariantId::ALL.iter().map(|id| id.as_str()).collect();
             return check_words(name, "an invariant", value, &known);
         }
-        DeValue::String(_) if name != EXPECT => return Ok(()),
+        DeValue::Array(parts) if name == FIXED => return check_fixed(parts),
+        DeValue::String(_) if name != EXPECT && name != FIXED => return Ok(()),
         _ if name == EXPECT => "a list of invariants",
+        _ if name == FIXED => "a list of settings and sections",
         _ => "a text",
     };
     let found = kind(value.get_ref());
     Err((value.span(), format!("{name}: expected {expected}, found {found}")))
+}
+
+/// A list of settings and sections, none of them twice.
+fn check_fixed(parts: &[Spanned<DeValue<'_>>]) -> Result<(), Wrong> {
+    let mut seen = SettingSet::default();
+    for part in parts {
+        let problem = match part.get_ref() {
+            DeValue::String(name) => match Part::named(name) {
+                Ok(part) if seen.or(part.settings()) == seen => format!("{part} is listed twice"),
+                Ok(part) => {
+                    seen = seen.or(part.settings());
+                    continue;
+                }
+                Err(error) => error.to_string(),
+            },
+            other => format!("expected a list of words, found {} in it", kind(other)),
+        };
+        return Err((part.span(), format!("{FIXED}: {problem}")));
+    }
+    Ok(())
+}
+
+/// A table of settings and sections, with a cost each.
+fn check_costs(value: &Spanned<DeValue<'_>>) -> Result<(), Wrong> {
+    let DeValue::Table(table) = value.get_ref() else {
+        let found = kind(value.get_ref());
+        return Err((value.span(), format!("{COST}: expected a table [{COST}], found {found}")));
+    };
+    let mut costs = Costs::default();
+    for (key, value) in table {
+        let name: &str = key.get_ref();
+        let found = match value.get_ref() {
+            DeValue::Integer(number) => {
+                let cost = u8::from_str_radix(number.as_str(), number.radix());
+                if let Some(cost) = cost.ok().and_then(Cost::new) {
+                    let said = costs.say(name, cost);
+                    said.map_err(|problem| (key.span(), format!("{COST}: {problem}")))?;
+                    continue;
+                }
+                short(&number.to_string()).into()
+            }
+            // A dotted name without quotes is a table in a table.
+            DeValue::Table(inner) => {
+                let setting = inner.keys().next().map_or("", |key| key.get_ref());
+                format!("a table; write {} with quotes", quoted(&format!("{name}.{setting}")))
+            }
+            other => kind(other),
+        };
+        let expected = format!("expected a whole number from 1 to {}", Cost::MAX);
+        return Err((value.span(), format!("{COST}: {}: {expected}, found {found}", quoted(name))));
+    }
+    Ok(())
 }
 
 fn check_section(section: &Section, value: &Spanned<DeValue<'_>>) -> Result<(), Wrong> {
@@ -210,10 +274,13 @@ fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
 }
 
 fn quoted(word: &str) -> String {
-    match word.char_indices().nth(WORD_CHARS_MAX) {
-        Some((end, _)) => format!("{:?}...", &word[..end]),
-        None => format!("{word:?}"),
-    }
+    let short = short(word);
+    let rest = if short.len() < word.len() { "..." } else { "" };
+    format!("{short:?}{rest}")
+}
+
+fn short(word: &str) -> &str {
+    word.char_indices().nth(WORD_CHARS_MAX).map_or(word, |(end, _)| &word[..end])
 }
 
 fn kind(value: &DeValue<'_>) -> String {

@@ -212,7 +212,8 @@ impl fmt::Debug for SettingSet {
 
 impl Serialize for SettingSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter())
+        // As a list of known length: some formats write that first.
+        serializer.collect_seq(self.iter().collect::<Vec<_>>())
     }
 }
 

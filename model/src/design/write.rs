@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use toml::Table;
+use toml::{Table, Value};
 
 use crate::design::{Design, guarantee::Guarantee, sections};
 
@@ -20,8 +20,10 @@ pub(super) enum Extent {
 pub(super) fn write(design: &Design, extent: Extent) -> String {
     let (ours, defaults) = (table(design), table(&Design::default()));
     let mut text = String::new();
-    for key in ["name", "summary", "source", "expect"] {
-        let _ = writeln!(text, "{key} = {}", ours[key]);
+    for key in ["name", "summary", "source", "expect", "fixed"] {
+        if let Some(value) = ours.get(key) {
+            let _ = writeln!(text, "{key} = {value}");
+        }
     }
     for section in sections() {
         let is_claim = section.name == Guarantee::SECTION.name;
@@ -41,6 +43,9 @@ pub(super) fn write(design: &Design, extent: Extent) -> String {
             };
             let _ = writeln!(text, "{} = {value}{mark}", setting.name);
         }
+    }
+    if let Some(Value::Table(costs)) = ours.get("cost") {
+        let _ = write!(text, "\n[cost]\n{costs}");
     }
     text
 }

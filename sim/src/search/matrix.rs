@@ -46,7 +46,7 @@ pub struct Matrix {
 
 /// What there is in a cell whose place is not known yet.
 enum Cell {
-    Quiet(Plan),
+    Quiet(Box<Plan>),
     Fault(PlannedFault),
 }
 
@@ -68,12 +68,12 @@ impl Matrix {
             .into_iter()
             .enumerate()
             .map(|(place, plan)| {
-                (Rank { turn: 1 + place / 4, of_use: 0, place }, Cell::Quiet(plan))
+                (Rank { turn: 1 + place / 4, of_use: 0, place }, Cell::Quiet(Box::new(plan)))
             })
             .collect();
         for (of_use, plan) in uses.iter().enumerate() {
             let rank = Rank { turn: 2 * of_use, of_use, place: 0 };
-            ranked.push((rank, Cell::Quiet(plan.clone())));
+            ranked.push((rank, Cell::Quiet(Box::new(plan.clone()))));
             let moments = census::take(plan);
             for (place, moment) in moments.iter().enumerate() {
                 let before = &moments[..place];
@@ -90,7 +90,7 @@ impl Matrix {
         ranked.sort_by_key(|(rank, _)| *rank);
         let mut faults = vec![Vec::new(); uses.len()];
         let mut single = |(rank, cell): (Rank, Cell)| match cell {
-            Cell::Quiet(plan) => Single::Quiet(Box::new(plan)),
+            Cell::Quiet(plan) => Single::Quiet(plan),
             Cell::Fault(fault) => {
                 let of_use: &mut Vec<_> = &mut faults[rank.of_use];
                 of_use.push(fault);

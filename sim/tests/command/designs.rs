@@ -181,15 +181,26 @@ fn settings_are_listed_and_explained_and_designs_printed() {
         output
     };
     let list = text(&run(&["design"]).stdout);
-    for part in ["[fence]", "in-flight-writes", "at-least-highest-seen", "chubby-sequencer"] {
+    for part in [
+        "[fence]",
+        "in-flight-writes",
+        "at-least-highest-seen",
+        "`fixed`",
+        "[cost]",
+        "chubby-sequencer",
+    ] {
         assert!(list.contains(part), "no {part:?} in {list}");
     }
     let explained = text(&run(&["design", "--explain", "check"]).stdout);
-    for part in ["fence.check", "current-epoch", "(default)", "in practice", "Kleppmann"] {
+    for part in
+        ["fence.check", "current-epoch", "(default)", "in practice", "costs 2: ", "Kleppmann"]
+    {
         assert!(explained.contains(part), "no {part:?} in {explained}");
     }
     let explained = json(&run(&["design", "--explain", "fence.check", "--json"]));
     assert_eq!(explained["values"][0]["name"], "current-epoch");
+    assert_eq!(explained["to_change"]["cost"], 2);
+    assert!(explained["to_change"]["reason"].as_str().unwrap().contains("comparison"));
     assert!(json(&run(&["design", "--json"])).as_array().unwrap().len() > 30);
     assert_eq!(
         json(&run(&["design", "highest-seen", "--json"]))["fence"]["advance"],

@@ -1,5 +1,6 @@
 //! `holdover design`: what can be written into a design file, and what is in one.
 
+use holdover_model::design::cost::{Cost, Effort};
 use holdover_model::design::explain::{Explanation, explain, explain_all};
 use holdover_model::design::{NAMED, sections};
 
@@ -52,10 +53,14 @@ fn vocabulary(all: &[Explanation]) -> String {
         }
         lines.push(String::new());
     }
-    let names: Vec<_> = NAMED.iter().map(|(name, _)| *name).collect();
+    lines.push("The first value is what holds if nothing is said.\n".into());
     lines.push(format!(
-        "The first value is what holds if nothing is said. Named designs:\n{}",
-        names.join(", ")
+        "A file lists in `fixed` which settings or sections its team cannot change, and says under \
+         [cost] what a change costs it, from 1 to {}. Where it says nothing:",
+        Cost::MAX
     ));
+    lines.extend(Effort::ALL.map(|effort| format!("  {}  {}", effort.cost(), effort.meaning())));
+    let names: Vec<_> = NAMED.iter().map(|(name, _)| *name).collect();
+    lines.push(format!("\nNamed designs:\n{}", names.join(", ")));
     lines.join("\n")
 }
