@@ -2,6 +2,8 @@
 //! text is either a design or refused, and what is written is read back.
 
 use holdover_model::design::binds::Binds;
+use holdover_model::design::change::Change;
+use holdover_model::design::edit::edit;
 use holdover_model::design::explain::explain;
 use holdover_model::design::setting::SettingId;
 use holdover_model::design::{Design, NAMED, sections};
@@ -291,6 +293,38 @@ fn document() -> impl Strategy<Value = String> {
     )
 }
 
+/// Any choice of changes of the safe design.
+fn changes() -> impl Strategy<Value = Vec<Change>> {
+    let safe = Design::default();
+    let all: Vec<_> = SettingId::all().flat_map(|setting| safe.alternatives(setting)).collect();
+    let count = all.len();
+    subsequence(all, 0..count)
+}
+
+/// These changes as a design file: in sections, in inline tables or in dotted names.
+fn laid_out(changes: &[Change], layout: &str, newline: &str) -> String {
+    let mut lines = vec!["name = 'x' # a comment".to_owned(), String::new()];
+    for section in sections() {
+        let name = section.name;
+        let of_section = changes.iter().filter(|change| change.setting.section().name == name);
+        let said: Vec<_> = of_section
+            .map(|change| format!("{} = {}", change.setting.setting().name, change.to))
+            .collect();
+        match layout {
+            _ if said.is_empty() => {}
+            "dotted" => lines.extend(said.iter().map(|one| format!(" {name} . {one} # dotted"))),
+            "inline" => lines.push(format!("{name} = {{ {} }} # inline", said.join(", "))),
+            _ => {
+                lines.push(format!("[{name}] # a head"));
+                lines.extend(said.iter().map(|one| format!("{one} # a line")));
+                lines.push("# the end".into());
+            }
+        }
+    }
+    lines.push(String::new());
+    lines.join(newline)
+}
+
 /// Values of every type that TOML has.
 fn value() -> impl Strategy<Value = String> {
     select(vec![
@@ -336,6 +370,32 @@ proptest! {
         let design = Design::from_toml("ours.toml", &text).unwrap();
         let written = design.to_toml();
         prop_assert_eq!(Design::from_toml("again", &written).unwrap(), design, "{}", written);
+    }
+
+    #[test]
+    fn an_edited_file_is_the_changed_design_and_keeps_every_other_word(
+        before in changes(),
+        after in changes(),
+        layout in select(vec!["sections", "inline", "dotted"]),
+        newline in select(vec!["\n", "\r\n"]),
+        is_cut in any::<bool>(),
+    ) {
+        // The later of two values of a setting is the one that counts, and TOML has each once.
+        let safe = Design::default();
+        let with = |design: &Design, changes: &[Change]| {
+            changes.iter().fold(design.clone(), |design, change| design.with(*change))
+        };
+        let written = laid_out(&safe.differences(&with(&safe, &before)), layout, newline);
+        let text = if is_cut { written.trim_end() } else { &written };
+        let design = Design::from_toml("ours.toml", text).unwrap();
+        let edited = edit(text, &after).unwrap();
+        prop_assert_eq!(Design::from_toml("again", &edited).unwrap(), with(&design, &after));
+        prop_assert_eq!(edited.matches('#').count(), text.matches('#').count());
+        let bare = edited.matches('\n').count() - edited.matches("\r\n").count();
+        let is_unix = newline == "\n" || !text.contains('\n');
+        prop_assert!(is_unix || bare == 0, "{:?}", edited);
+        let gone = text.lines().filter(|line| !edited.lines().any(|kept| kept == *line)).count();
+        prop_assert!(gone <= after.len(), "{} lines are gone", gone);
     }
 
     #[test]

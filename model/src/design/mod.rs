@@ -25,6 +25,7 @@ pub mod change;
 pub mod changeable;
 pub mod cost;
 pub mod destination;
+pub mod edit;
 pub mod explain;
 pub mod fence;
 pub mod guarantee;
