@@ -11,8 +11,8 @@ use holdover::report::terminal;
 use holdover::shrink::Effort;
 use holdover::stack::Misuse;
 use holdover::sweep::{Corpus, Replayed, Shown, Standing, Sweep, replay};
-use holdover::zoo::{bounds, why_not_in_the_world};
-use holdover_model::check::{Options, check};
+use holdover::zoo::why_not_in_the_world;
+use holdover_model::check::{Options, check, small_portfolio};
 use holdover_model::design::{Design, NAMED};
 
 fn folder() -> PathBuf {
@@ -92,7 +92,7 @@ fn find(design: Design) {
         }
     }
     // What is too rare for seeds, the checker knows.
-    let verdict = check(&design, &bounds(&design), Options::default());
+    let verdict = check(&design, &small_portfolio(&design), Options::default());
     let found = directed::replay(&design, &verdict, &mut |_| ());
     let Found { plan, .. } = found.unwrap_or_else(|why| panic!("{name}: {why}"));
     let file = Shown::of_plan(&Sweep::new(design), &plan).saved.save(&folder()).unwrap();

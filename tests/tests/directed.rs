@@ -5,12 +5,11 @@
 
 use holdover::directed::{self, Found, NotInTheWorld, NotShown};
 use holdover::stack;
-use holdover::zoo::bounds;
-use holdover_model::check::{Bounds, Budget, Consents, Options, Verdict, check};
+use holdover_model::check::{Bounds, Budget, Consents, Options, Verdict, check, small_portfolio};
 use holdover_model::design::{Design, NAMED};
 
 fn verdict(design: &Design) -> Verdict {
-    check(design, &bounds(design), Options::default())
+    check(design, &small_portfolio(design), Options::default())
 }
 
 fn replay(name: &str) -> (Verdict, Result<Found, NotShown>) {

@@ -40,7 +40,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-pub use bounds::{Bounds, Budget, Budgets, Consents, deep_portfolio, portfolio};
+pub use bounds::{Bounds, Budget, Budgets, Consents, deep_portfolio, portfolio, small_portfolio};
 pub use counterexample::{Counterexample, Moment};
 pub use mail::{Happening, Post};
 pub use search::Progress;

@@ -1,18 +1,16 @@
 //! The zoo: every named design checked, and what was found compared with what it expects.
 
-mod bounds;
 mod simulate;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use holdover_model::check::{Judgement, Options, Verdict, check};
+use holdover_model::check::{Judgement, Options, Verdict, check, small_portfolio};
 use holdover_model::design::{Design, NAMED};
 use holdover_model::invariant::InvariantId;
 use serde::Serialize;
 
 pub use crate::directed::{NotInTheWorld, why_not_in_the_world};
-pub use bounds::bounds;
 pub use simulate::{Detections, Done, Hunt, Limits, Looked, Method, Simulated, Survivor, simulate};
 
 /// What was found about one design, beside what it expects.
@@ -56,7 +54,7 @@ impl Specimen {
     }
 }
 
-/// Checks every named design within its [`bounds`], as many at once as there are threads.
+/// Checks every named design within its [small bounds](small_portfolio), as many at once as there are threads.
 /// `seen` is told of each as soon as it is done.
 ///
 /// # Panics
@@ -72,7 +70,7 @@ pub fn check_all(threads: usize, seen: &(dyn Fn(&Specimen) + Sync)) -> Vec<Speci
                     let design = Design::named(name).expect("a named design is well formed");
                     let options = Options { threads: 1, ..Options::default() };
                     let specimen =
-                        Specimen::new(&design, &check(&design, &bounds(&design), options));
+                        Specimen::new(&design, &check(&design, &small_portfolio(&design), options));
                     seen(&specimen);
                     found.lock().expect("no thread panics").push(specimen);
                 }

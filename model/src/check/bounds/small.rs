@@ -1,22 +1,22 @@
-//! The bounds that the zoo is checked within: small ones, because there are many designs.
+//! The small portfolio: what is explored where there are many designs, as in the zoo, or where each
+//! neighbour of a design is looked at.
 //!
 //! Budgets multiply, so the faults are not all allowed at once: each bound has a budget for
-//! faults that meet in public reports. `holdover check` goes further, through the
-//! [portfolio](holdover_model::check::bounds::portfolio).
+//! faults that meet in public reports. The [portfolio](super::portfolio) goes further.
 
-use holdover_model::check::Budget::{
+use crate::check::bounds::Budget::{
     AgentCrashes, AuthorityCrashes, DestinationCrashes, Duplications, Expiries, Forgettings,
     InventedEpochs, LedgerCrashes, Losses, Misconfigurations, Recreations, Renewals, Resends,
     Restores, Retries, Revocations, Takeovers, WorkerCrashes,
 };
-use holdover_model::check::{Bounds, Budget, Consents};
-use holdover_model::design::Design;
-use holdover_model::design::guarantee::FencedFrom;
+use crate::check::bounds::{Bounds, Budget, Consents};
+use crate::design::Design;
+use crate::design::guarantee::FencedFrom;
 
-/// The bounds for one design, in the order in which they are explored. They depend on what it
+/// Small bounds for one design, in the order in which they are explored. They depend on what it
 /// claims, not on whether it is known to be broken: a safe design is looked at wherever a broken
 /// one with the same claims is.
-pub fn bounds(design: &Design) -> Vec<Bounds> {
+pub fn small_portfolio(design: &Design) -> Vec<Bounds> {
     let one = |budgets| small(1, 2, budgets);
     let two = |budgets| small(2, 1, budgets);
     let unconditional = |bounds| Bounds { is_conditional: false, ..bounds };
