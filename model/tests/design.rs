@@ -240,6 +240,21 @@ fn the_zoo_is_large_sorted_and_each_design_is_its_own() {
     }
 }
 
+#[test]
+fn what_somebody_elses_system_fixes_is_said_with_the_reason() {
+    let mut fixed = 0;
+    for (name, text) in NAMED {
+        let design = Design::from_toml(name, text).unwrap();
+        if !design.fixed.is_empty() {
+            let lines: Vec<_> = text.lines().collect();
+            let place = lines.iter().position(|line| line.starts_with("fixed = ")).unwrap();
+            assert!(lines[place - 1].starts_with("# "), "{name}: no reason above `fixed`");
+            fixed += 1;
+        }
+    }
+    assert!(fixed >= 3, "{fixed}");
+}
+
 /// A document with any choice of settings and values.
 fn document() -> impl Strategy<Value = String> {
     let lines = sections().flat_map(|section| {
