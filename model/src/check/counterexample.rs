@@ -8,7 +8,10 @@ use crate::check::action::Action;
 use crate::check::expand::Successors;
 use crate::check::lens::Lens;
 use crate::check::mail::{Happening, Mail, Post};
+use crate::check::refutation::Refutation;
+use crate::check::settle::Calm;
 use crate::check::space::Space;
+use crate::design::setting::SettingId;
 use crate::event::Event;
 use crate::invariant::Violation;
 
@@ -35,6 +38,8 @@ pub struct Counterexample {
     pub violation: Violation,
     /// The messages that were still under way, or that could never matter again.
     pub under_way: Vec<Post>,
+    /// The same as an argument against other designs.
+    pub(crate) refutation: Refutation,
 }
 
 impl fmt::Display for Counterexample {
@@ -61,7 +66,13 @@ pub(crate) fn follow(space: &Space, path: &[u64]) -> Counterexample {
     let mut state = match lens.initial() {
         Ok(state) => state,
         Err(violation) => {
-            return Counterexample { steps, violation: *violation, under_way: Vec::new() };
+            let refutation = Refutation::new(&space.system, &steps, None);
+            return Counterexample {
+                steps,
+                violation: *violation,
+                under_way: Vec::new(),
+                refutation,
+            };
         }
     };
     lens.keeps_names(true);
@@ -88,8 +99,17 @@ pub(crate) fn follow(space: &Space, path: &[u64]) -> Counterexample {
         debug_assert_eq!(state, last);
     }
     lens.expand_chosen(&state, &mut successors);
-    let violation = break_invariant(&mut lens, &mail, &successors, &state, &mut steps);
-    Counterexample { steps, violation, under_way: mail.under_way() }
+    let broken = break_invariant(&mut lens, &mail, &successors, &state, &mut steps);
+    let wedge = broken.is_none().then(|| {
+        let is_wedged = !Calm::new().settles(&mut lens, &state);
+        // If that was seen by more than this look, anything may have had a say in it.
+        if is_wedged { lens.asked } else { SettingId::all().collect() }
+    });
+    let violation = broken.unwrap_or_else(|| {
+        *space.monitor_of(&state).finish().expect_err("a settled state is not wedged")
+    });
+    let refutation = Refutation::new(&space.system, &steps, wedge);
+    Counterexample { steps, violation, under_way: mail.under_way(), refutation }
 }
 
 /// Actions, each with the state after it.
@@ -116,7 +136,7 @@ fn break_invariant(
     successors: &Successors,
     state: &[u32],
     steps: &mut Vec<Moment>,
-) -> Violation {
+) -> Option<Violation> {
     let space = lens.space;
     let mut monitor = space.monitor_of(state).as_ref().clone();
     let mut ahead = Successors::default();
@@ -128,7 +148,7 @@ fn break_invariant(
         let Some(successor) = successor else {
             let step = &steps[before];
             let observed = step.events.iter().try_for_each(|event| monitor.observe(event));
-            return *observed.expect_err("this step breaks an invariant");
+            return Some(*observed.expect_err("this step breaks an invariant"));
         };
         let mut current = successor.to_vec();
         while space.reductions.partial_order && lens.step_at_once(&current, &mut ahead) {
@@ -139,13 +159,13 @@ fn break_invariant(
                 let mut monitor = space.monitor_of(&current).as_ref().clone();
                 let events = &steps.last().expect("it was just added").events;
                 let observed = events.iter().try_for_each(|event| monitor.observe(event));
-                return *observed.expect_err("this step breaks an invariant");
+                return Some(*observed.expect_err("this step breaks an invariant"));
             };
             current = next.to_vec();
         }
         steps.truncate(before);
     }
-    *monitor.finish().expect_err("a settled state is not wedged")
+    None
 }
 
 /// The step that an action is in a state, the `index`-th of a run.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crate::check::action::Action;
 use crate::check::bounds::Budget;
-use crate::check::component::Input;
 use crate::check::expand::Successors;
 use crate::check::facts::Facts;
 use crate::check::intern::QuickMap;
 use crate::check::reduction::symmetry::Mirror;
 use crate::check::space::{Letter, NONE, Purse, Space, link, receiver};
 use crate::check::system::{Leave, System};
+use crate::design::setting::SettingSet;
 use crate::invariant::Violation;
 use crate::role::Message;
 
@@ -35,6 +35,18 @@ impl InputNumber {
         };
         u64::from(component) << 34 | kind << 32 | u64::from(number)
     }
+
+    /// The component and the input of a key.
+    fn of_key(key: u64) -> (u32, Self) {
+        let number = u32::try_from(key & u64::from(u32::MAX)).expect("32 bits");
+        let input = match key >> 32 & 3 {
+            0 => Self::Start,
+            1 => Self::Restore(number),
+            2 => Self::Letter(number),
+            _ => Self::Signal(number),
+        };
+        (u32::try_from(key >> 34).expect("30 bits"), input)
+    }
 }
 
 /// What a local step makes.
@@ -43,11 +55,20 @@ pub(crate) struct Outcome {
     pub(crate) component: u32,
     pub(crate) events: u32,
     pub(crate) sends: (u32, u32),
+    /// The settings that had a say in it.
+    pub(crate) asked: SettingSet,
+    /// Who took it.
+    slot: u8,
 }
+
+/// A local step: who takes it, in which state, at what time, and what makes him.
+pub(crate) type LocalStep = (usize, u32, u8, InputNumber);
 
 /// What one thread remembers of the [`Space`].
 pub(crate) struct Lens<'a> {
     pub(crate) space: &'a Space,
+    /// The settings that had a say in any step so far.
+    pub(crate) asked: SettingSet,
     /// By the tick of the clock.
     steps: Vec<QuickMap<u64, Outcome>>,
     pub(crate) sends: Vec<u32>,
@@ -86,6 +107,7 @@ impl<'a> Lens<'a> {
     pub(crate) fn new(space: &'a Space) -> Self {
         Self {
             space,
+            asked: space.system.asked(),
             steps: Vec::new(),
             sends: Vec::new(),
             observed: QuickMap::default(),
@@ -157,6 +179,19 @@ impl<'a> Lens<'a> {
         Ok(state)
     }
 
+    /// Every local step so far that asked for one of these settings.
+    pub(crate) fn steps_that_asked(&self, settings: SettingSet) -> impl Iterator<Item = LocalStep> {
+        let by_tick = self.steps.iter().enumerate();
+        let steps = by_tick.flat_map(|(tick, steps)| steps.iter().map(move |step| (tick, step)));
+        steps.filter(move |(_, (_, outcome))| outcome.asked.meets(settings)).map(
+            |(tick, (key, outcome))| {
+                let (component, input) = InputNumber::of_key(*key);
+                let tick = u8::try_from(tick).expect("time is short");
+                (usize::from(outcome.slot), component, tick, input)
+            },
+        )
+    }
+
     /// The messages that a step sends.
     pub(crate) fn sends(&self, outcome: Outcome) -> &[u32] {
         &self.sends[outcome.sends.0 as usize..outcome.sends.1 as usize]
@@ -226,18 +261,10 @@ impl<'a> Lens<'a> {
 
     fn compute(&mut self, slot: usize, number: u32, tick: u8, input: InputNumber) -> Outcome {
         let space = self.space;
-        let input = match input {
-            InputNumber::Start => Input::Start,
-            InputNumber::Restore(backup) => Input::Restore(space.components.value(backup)),
-            InputNumber::Signal(signal) => Input::Signal(space.signal(signal).as_ref().clone()),
-            InputNumber::Letter(letter) => {
-                let letter = space.letter(letter);
-                let from = space.system.speaker(usize::from(letter.from), &letter.message);
-                Input::Message { from, message: letter.message.clone() }
-            }
-        };
+        let input = space.input(input);
         let component = space.components.value(number);
         let step = space.system.step(slot, &component, tick, &input);
+        self.asked = self.asked.or(step.asked);
         let start = self.sends.len();
         for (to, message) in step.sends {
             if let Message::Perform { intent, .. } = &message {
@@ -253,6 +280,8 @@ impl<'a> Lens<'a> {
             component: space.components.number(step.component),
             events: space.events_number(step.events),
             sends: (index(start), index(self.sends.len())),
+            asked: step.asked,
+            slot: u8::try_from(slot).expect("a slot is below 16"),
         }
     }
 

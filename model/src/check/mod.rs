@@ -26,9 +26,12 @@ mod counterexample;
 mod expand;
 mod facts;
 mod intern;
+pub(crate) mod judge;
 mod lens;
 mod mail;
+pub(crate) mod parallel;
 mod reduction;
+mod refutation;
 mod search;
 mod settle;
 mod space;
@@ -36,18 +39,24 @@ mod verdict;
 mod visited;
 
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use serde::Serialize;
 
-pub use bounds::{Bounds, Budget, Budgets, Consents, deep_portfolio, portfolio, small_portfolio};
+pub use bounds::{
+    Bounds, Budget, Budgets, Consents, Scope, deep_portfolio, portfolio, small_portfolio,
+};
 pub use counterexample::{Counterexample, Moment};
 pub use mail::{Happening, Post};
+
 pub use search::Progress;
 pub use verdict::{BoundReport, Judgement, Verdict};
 
 use crate::design::Design;
-use search::{End, Found, Limits, search};
+use lens::Lens;
+use reduction::Manner;
+use search::{End, Found, Limits, search, search_through};
 use space::Space;
 use system::System;
 
@@ -124,6 +133,8 @@ pub struct Options<'a> {
     /// Whether the search goes on after a violation, with all that does not break an
     /// invariant: for comparing counts of states.
     pub explores_past_violations: bool,
+    /// Once this is true the search ends, and what it has not looked at is not exhausted.
+    pub stop: Option<&'a AtomicBool>,
     /// Is told now and then how far the search has come.
     pub progress: Option<&'a mut dyn FnMut(Progress<'_>)>,
 }
@@ -137,6 +148,7 @@ impl Default for Options<'_> {
             assumptions: Assumptions::none(),
             checks_settling: true,
             explores_past_violations: false,
+            stop: None,
             progress: None,
         }
     }
@@ -153,7 +165,8 @@ pub fn check(design: &Design, bounds: &[Bounds], mut options: Options<'_>) -> Ve
         counterexample: None,
     };
     for bounds in bounds {
-        let (report, counterexample) = check_one(design, bounds, &mut options);
+        let manner = Manner::of(design, bounds, options.reductions);
+        let (report, counterexample) = explore(design, bounds, manner, &mut options);
         if !report.exhausted && verdict.verdict == Judgement::Safe {
             verdict.verdict = Judgement::NotExhausted;
         }
@@ -167,36 +180,57 @@ pub fn check(design: &Design, bounds: &[Bounds], mut options: Options<'_>) -> Ve
     verdict
 }
 
-fn check_one(
+/// Explores everything within one bound, in a manner that is sound for the design.
+pub(crate) fn explore(
     design: &Design,
     bounds: &Bounds,
+    manner: Manner,
     options: &mut Options<'_>,
 ) -> (BoundReport, Option<Counterexample>) {
+    explore_and(design, bounds, manner, options, &mut |_| ())
+}
+
+/// The same; if everything was explored by one thread and nothing broke, `examine` is shown every
+/// step.
+pub(crate) fn explore_and(
+    design: &Design,
+    bounds: &Bounds,
+    manner: Manner,
+    options: &mut Options<'_>,
+    examine: &mut dyn FnMut(&Lens<'_>),
+) -> (BoundReport, Option<Counterexample>) {
     let began = Instant::now();
-    let mut reductions = options.reductions;
+    let mut manner = manner;
     let limits = Limits {
         threads: options.threads.max(1),
         memory_bytes_max: options.memory_mib_max.saturating_mul(1 << 20),
         depth_max: None,
         checks_settling: options.checks_settling,
         explores_past_violations: options.explores_past_violations,
+        stop: options.stop,
     };
     let mut silent = |_: Progress<'_>| ();
     let (space, found) = loop {
         let progress = options.progress.as_deref_mut().unwrap_or(&mut silent);
-        let space = Space::new(System::new(design, bounds), reductions, options.assumptions);
-        let found = search(&space, limits, progress);
+        let space = Space::looked_at(System::new(design, bounds), manner, options.assumptions);
+        let mut lens = Lens::new(&space);
+        let found = search_through(&mut lens, limits, progress);
+        if found.end == End::Exhausted && limits.threads == 1 {
+            examine(&lens);
+        }
+        drop(lens);
         if found.end != End::Asymmetric {
             break (space, found);
         }
-        reductions.symmetry = false;
+        manner.reductions.symmetry = false;
     };
     let counterexample = match &found.end {
         End::Violated(path) => {
             // Which run was found may depend on how the threads took turns, and partial
             // order may have hidden a shorter one. One thread without it settles both.
             let first = counterexample::follow(&space, path);
-            let reductions = Reductions { partial_order: false, ..reductions };
+            let reductions = Reductions { partial_order: false, ..manner.reductions };
+            let manner = Manner { reductions, ..manner };
             let limits = Limits {
                 threads: 1,
                 depth_max: Some(first.steps.len()),
@@ -204,7 +238,7 @@ fn check_one(
                 explores_past_violations: false,
                 ..limits
             };
-            let again = Space::new(System::new(design, bounds), reductions, options.assumptions);
+            let again = Space::looked_at(System::new(design, bounds), manner, options.assumptions);
             let progress = options.progress.as_deref_mut().unwrap_or(&mut silent);
             Some(match search(&again, limits, progress).end {
                 End::Violated(path) => counterexample::follow(&again, &path),
@@ -214,7 +248,7 @@ fn check_one(
         End::Wedged(path) => Some(counterexample::follow(&space, path)),
         _ => None,
     };
-    let Found { end, unique_states, generated_states, depth, peak_bytes } = found;
+    let Found { end, unique_states, generated_states, depth, peak_bytes, asked } = found;
     #[expect(clippy::cast_precision_loss, reason = "this is shown to people")]
     let peak_memory_mib = peak_bytes as f64 / f64::from(1 << 20);
     let report = BoundReport {
@@ -229,7 +263,8 @@ fn check_one(
             End::Violated(_) => limits.explores_past_violations,
             End::Stopped | End::Asymmetric => false,
         },
-        symmetric: reductions.symmetry,
+        symmetric: manner.reductions.symmetry,
+        asked,
     };
     (report, counterexample)
 }
@@ -239,7 +274,6 @@ mod tests {
     use super::*;
     use crate::check::action::Action;
     use crate::check::expand::Successors;
-    use crate::check::lens::Lens;
 
     /// The only state that follows another one by an action of this kind.
     fn after(lens: &mut Lens<'_>, state: &[u32], is_meant: impl Fn(Action) -> bool) -> Vec<u32> {

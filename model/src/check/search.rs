@@ -15,10 +15,11 @@ use crate::check::lens::Lens;
 use crate::check::settle::Calm;
 use crate::check::space::{Space, fingerprint};
 use crate::check::visited::Visited;
+use crate::design::setting::SettingSet;
 
 /// How far a search may go.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct Limits<'a> {
     pub(crate) threads: usize,
     pub(crate) memory_bytes_max: usize,
     /// No state further away than this is expanded.
@@ -26,6 +27,8 @@ pub(crate) struct Limits {
     pub(crate) checks_settling: bool,
     /// The search goes on where no invariant is broken.
     pub(crate) explores_past_violations: bool,
+    /// Once this is true, the search ends.
+    pub(crate) stop: Option<&'a AtomicBool>,
 }
 
 /// Where a search stands.
@@ -65,7 +68,7 @@ pub(crate) enum End {
     Wedged(Vec<u64>),
     /// A step from the last of these breaks an invariant.
     Violated(Vec<u64>),
-    /// The memory or the depth that was allowed did not suffice.
+    /// The memory or the depth that was allowed did not suffice, or the search was told to end.
     Stopped,
     /// The operations are not symmetric.
     Asymmetric,
@@ -79,6 +82,8 @@ pub(crate) struct Found {
     pub(crate) generated_states: u64,
     pub(crate) depth: usize,
     pub(crate) peak_bytes: usize,
+    /// The settings that had a say in any step.
+    pub(crate) asked: SettingSet,
 }
 
 /// States of one level, in pieces of this many words; a state is its length and its words.
@@ -86,7 +91,7 @@ const CHUNK_WORDS: usize = 4096;
 
 struct Shared<'a> {
     space: &'a Space,
-    limits: Limits,
+    limits: Limits<'a>,
     visited: Visited,
     calm: Option<Calm>,
     level: Mutex<Vec<Vec<u32>>>,
@@ -98,7 +103,8 @@ struct Shared<'a> {
     frontier_bytes: AtomicUsize,
     lens_bytes: Vec<AtomicUsize>,
     peak_bytes: AtomicUsize,
-    out_of_memory: AtomicBool,
+    asked: Mutex<SettingSet>,
+    is_cut_short: AtomicBool,
     is_done: AtomicBool,
     has_panicked: AtomicBool,
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -111,9 +117,20 @@ struct Shared<'a> {
 /// Explores everything within the limits.
 pub(crate) fn search(
     space: &Space,
-    limits: Limits,
+    limits: Limits<'_>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Found {
+    search_through(&mut Lens::new(space), limits, progress)
+}
+
+/// The same through a lens that can be looked into afterwards; what other threads saw is not in
+/// it.
+pub(crate) fn search_through(
+    lens: &mut Lens<'_>,
+    limits: Limits<'_>,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Found {
+    let space = lens.space;
     let began = Instant::now();
     let shared = Shared {
         space,
@@ -128,7 +145,8 @@ pub(crate) fn search(
         frontier_bytes: AtomicUsize::new(0),
         lens_bytes: (0..limits.threads).map(|_| AtomicUsize::new(0)).collect(),
         peak_bytes: AtomicUsize::new(0),
-        out_of_memory: AtomicBool::new(false),
+        asked: Mutex::default(),
+        is_cut_short: AtomicBool::new(false),
         is_done: AtomicBool::new(false),
         has_panicked: AtomicBool::new(false),
         panic: Mutex::default(),
@@ -136,7 +154,6 @@ pub(crate) fn search(
         is_wedged: AtomicBool::new(false),
         wedged: Mutex::default(),
     };
-    let mut lens = Lens::new(space);
     let Ok(initial) = lens.initial() else {
         return shared.found(End::Violated(Vec::new()), 0);
     };
@@ -166,7 +183,7 @@ pub(crate) fn search(
         let mut reported = began;
         loop {
             barrier.wait();
-            shared.work_guarded(0, &mut lens, &mut || {
+            shared.work_guarded(0, lens, &mut || {
                 if reported.elapsed() >= Duration::from_millis(200) {
                     reported = Instant::now();
                     progress(shared.progress(depth, began));
@@ -177,7 +194,7 @@ pub(crate) fn search(
             let is_deep = limits.depth_max.is_some_and(|max| depth >= max);
             if is_last || is_deep {
                 if is_deep && !is_last {
-                    shared.out_of_memory.store(true, Ordering::Relaxed);
+                    shared.is_cut_short.store(true, Ordering::Relaxed);
                 }
                 shared.is_done.store(true, Ordering::Relaxed);
                 barrier.wait();
@@ -258,6 +275,8 @@ impl Shared<'_> {
             after_chunk();
         }
         self.hand_on(fresh, fresh_states);
+        let mut asked = self.asked.lock().expect("no thread panics");
+        *asked = asked.or(lens.asked);
     }
 
     fn hand_on(&self, mut chunk: Vec<u32>, states: u64) {
@@ -283,7 +302,10 @@ impl Shared<'_> {
     }
 
     fn must_stop(&self) -> bool {
-        self.out_of_memory.load(Ordering::Relaxed)
+        if self.limits.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            self.is_cut_short.store(true, Ordering::Relaxed);
+        }
+        self.is_cut_short.load(Ordering::Relaxed)
             || self.space.is_asymmetric()
             || self.has_panicked.load(Ordering::Relaxed)
     }
@@ -301,7 +323,7 @@ impl Shared<'_> {
         let bytes = self.memory_bytes();
         self.peak_bytes.fetch_max(bytes, Ordering::Relaxed);
         if bytes > self.limits.memory_bytes_max {
-            self.out_of_memory.store(true, Ordering::Relaxed);
+            self.is_cut_short.store(true, Ordering::Relaxed);
         }
     }
 
@@ -324,7 +346,7 @@ impl Shared<'_> {
             End::Asymmetric
         } else if let Some(fingerprint) = violating {
             End::Violated(self.path(fingerprint))
-        } else if self.out_of_memory.load(Ordering::Relaxed) {
+        } else if self.is_cut_short.load(Ordering::Relaxed) {
             End::Stopped
         } else if let Some(fingerprint) = wedged {
             End::Wedged(self.path(fingerprint))
@@ -350,6 +372,7 @@ impl Shared<'_> {
             generated_states: self.generated.load(Ordering::Relaxed),
             depth,
             peak_bytes: self.peak_bytes.load(Ordering::Relaxed),
+            asked: *self.asked.lock().expect("no thread panics"),
         }
     }
 }

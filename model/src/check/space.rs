@@ -13,9 +13,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::check::bounds::{Budget, Budgets};
-use crate::check::component::Component;
+use crate::check::component::{Component, Input};
 use crate::check::intern::{Interner, mix};
-use crate::check::reduction::dead_message::{Rules, is_argued_for};
+use crate::check::lens::InputNumber;
+use crate::check::reduction::Manner;
+use crate::check::reduction::dead_message::Rules;
 use crate::check::reduction::symmetry::Symmetry;
 use crate::check::system::System;
 use crate::check::{Assumptions, Reductions};
@@ -90,13 +92,15 @@ pub(crate) struct Space {
 }
 
 impl Space {
+    #[cfg(test)]
     pub(crate) fn new(system: System, reductions: Reductions, assumptions: Assumptions) -> Self {
-        let is_argued = is_argued_for(system.design(), system.bounds());
-        let reductions = Reductions {
-            dead_messages: reductions.dead_messages && is_argued,
-            partial_order: reductions.partial_order && is_argued,
-            ..reductions
-        };
+        let manner = Manner::of(system.design(), system.bounds(), reductions);
+        Self::looked_at(system, manner, assumptions)
+    }
+
+    /// The space, looked at in a manner that is sound for its design.
+    pub(crate) fn looked_at(system: System, manner: Manner, assumptions: Assumptions) -> Self {
+        let Manner { reductions, rules } = manner;
         let signals = Interner::new();
         let stimuli = system
             .stimuli()
@@ -106,7 +110,7 @@ impl Space {
         let symmetry = if reductions.symmetry { Symmetry::of(&system) } else { Symmetry::none() };
         let slot = |actor| system.slot(&actor).expect("every service takes part");
         Self {
-            rules: Rules::of(system.design(), system.bounds()),
+            rules,
             supervisor: slot(Actor::Supervisor),
             authority: slot(Actor::Authority),
             ledger: slot(Actor::Ledger),
@@ -170,6 +174,20 @@ impl Space {
 
     pub(crate) fn signal(&self, number: u32) -> Arc<Signal> {
         self.signals.value(number)
+    }
+
+    /// What reaches a role.
+    pub(crate) fn input(&self, number: InputNumber) -> Input {
+        match number {
+            InputNumber::Start => Input::Start,
+            InputNumber::Restore(backup) => Input::Restore(self.components.value(backup)),
+            InputNumber::Signal(signal) => Input::Signal(self.signal(signal).as_ref().clone()),
+            InputNumber::Letter(letter) => {
+                let letter = self.letter(letter);
+                let from = self.system.speaker(usize::from(letter.from), &letter.message);
+                Input::Message { from, message: letter.message.clone() }
+            }
+        }
     }
 
     pub(crate) fn events(&self, number: u32) -> Arc<Vec<Event>> {

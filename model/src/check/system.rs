@@ -232,6 +232,18 @@ impl System {
     /// One step of the role in a slot.
     #[must_use]
     pub fn step(&self, slot: usize, component: &Component, tick: u8, input: &Input) -> Step {
+        self.step_under(&self.design, slot, component, tick, input)
+    }
+
+    /// The same step under another design with the same roles.
+    pub(crate) fn step_under(
+        &self,
+        design: &Design,
+        slot: usize,
+        component: &Component,
+        tick: u8,
+        input: &Input,
+    ) -> Step {
         // The ledger takes a number that no entry has, beginning with this one. Numbers that
         // depend on the operation, and not on the order of claims, keep operations apart.
         let number = match input {
@@ -243,7 +255,7 @@ impl System {
             }
             _ => None,
         };
-        component.step(&self.design, slot, tick, number, input)
+        component.step(design, slot, tick, number, input)
     }
 
     /// What has to be spent to fire a signal that was armed like this.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::check::bounds::Bounds;
 use crate::check::counterexample::{Counterexample, Moment};
 use crate::check::{Assumptions, Reductions};
+use crate::design::setting::SettingSet;
 use crate::invariant::InvariantId;
 
 /// The answer in one word.
@@ -58,6 +59,9 @@ pub struct BoundReport {
     pub exhausted: bool,
     /// Whether operations were taken to be symmetric; they are not in every design.
     pub symmetric: bool,
+    /// The settings that had a say in any step. Whatever the others are, it is the same search.
+    #[serde(skip)]
+    pub asked: SettingSet,
 }
 
 /// What a check found.

@@ -97,7 +97,8 @@ impl Binds {
             .collect()
     }
 
-    fn names(self) -> impl Iterator<Item = &'static str> {
+    /// Their names, in the order of the record.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
         FIELDS
             .iter()
             .enumerate()

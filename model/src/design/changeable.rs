@@ -36,6 +36,17 @@ impl Design {
         self.fixed.contains(setting)
     }
 
+    /// The same design with one more setting, or section, that cannot be changed.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such setting or section, or it is a claim: one line with what would be
+    /// accepted.
+    pub fn fixing(mut self, name: &str) -> Result<Self, DesignError> {
+        self.fixed = self.fixed.or(Part::named(name)?.settings());
+        Ok(self)
+    }
+
     /// What it costs its team to change a setting: what the file says of it, or of its section, or
     /// else what such a change [usually](super::cost) takes.
     ///

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::design::DesignError;
 use crate::design::change::{Settings, names, words};
 use crate::design::read::refusal;
+use crate::design::setting::{SettingId, SettingSet};
 use crate::design::vocabulary::{Section, Setting, Value};
 
 /// What a design claims.
@@ -108,6 +109,24 @@ impl Guarantee {
             ),
         ],
     };
+
+    /// The claims in which two designs differ.
+    pub(crate) fn differing(self, other: Self) -> SettingSet {
+        let differs = [
+            ("fenced-from", self.fenced_from != other.fenced_from),
+            ("expiry", self.expiry != other.expiry),
+            ("revocation", self.revocation != other.revocation),
+            ("automatic-takeover", self.automatic_takeover != other.automatic_takeover),
+            ("stable-identity", self.stable_identity != other.stable_identity),
+            ("definite-outcomes", self.definite_outcomes != other.definite_outcomes),
+            (
+                "rejects-invented-epochs",
+                self.rejects_invented_epochs != other.rejects_invented_epochs,
+            ),
+        ];
+        let id = |name| SettingId::of(Self::SECTION.name, name);
+        differs.iter().filter(|(_, differs)| *differs).map(|(name, _)| id(name)).collect()
+    }
 
     /// These claims with another value for one of them, given as `claim=value`.
     ///

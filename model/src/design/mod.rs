@@ -41,6 +41,7 @@ mod write;
 use serde::{Deserialize, Serialize};
 
 pub use named::NAMED;
+use setting::SettingSet;
 
 use crate::invariant::InvariantId;
 
@@ -147,6 +148,22 @@ impl Design {
     /// The same with every setting, those marked that differ from the safe defaults.
     pub fn to_toml_in_full(&self) -> String {
         write::write(self, write::Extent::Everything)
+    }
+
+    /// The settings and claims in which two designs differ.
+    pub fn differing(&self, other: &Self) -> SettingSet {
+        [
+            self.guarantee.differing(other.guarantee),
+            self.authority.differing(&other.authority),
+            self.lease.differing(&other.lease),
+            self.fence.differing(&other.fence),
+            self.identity.differing(&other.identity),
+            self.recovery.differing(&other.recovery),
+            self.destination.differing(&other.destination),
+            self.approval.differing(&other.approval),
+        ]
+        .into_iter()
+        .fold(SettingSet::default(), SettingSet::or)
     }
 
     /// The design of that name among those that come with this crate.

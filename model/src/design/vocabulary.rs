@@ -110,6 +110,22 @@ macro_rules! section {
                     settings: &[$($setting::SETTING,)+ $($(<$also>::SETTING,)+)?],
                 };
 
+            /// The settings in which two sections differ.
+            pub(crate) fn differing(&self, other: &Self) -> $crate::design::setting::SettingSet {
+                let mut differing = $crate::design::setting::SettingSet::default();
+                $(if self.$field != other.$field {
+                    const ID: $crate::design::setting::SettingId =
+                        $crate::design::setting::SettingId::of($section_name, $setting_name);
+                    differing = differing.with(ID);
+                })+
+                $($(if self.$also_field != other.$also_field {
+                    const ID: $crate::design::setting::SettingId =
+                        $crate::design::setting::SettingId::of($section_name, $also_name);
+                    differing = differing.with(ID);
+                })+)?
+                differing
+            }
+
             /// These settings, to be asked.
             pub fn asked(&self) -> $crate::design::asked::Asked<'_, Self> {
                 $crate::design::asked::Asked::unnoted(self)

@@ -4,6 +4,7 @@
 //! workers, operations and faults was looked at.
 
 mod portfolio;
+mod scope;
 mod small;
 
 use std::fmt;
@@ -13,6 +14,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use portfolio::{deep_portfolio, portfolio};
+pub use scope::Scope;
 pub use small::small_portfolio;
 
 macro_rules! budgets {

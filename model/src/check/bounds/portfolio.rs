@@ -8,7 +8,7 @@ use crate::check::bounds::Budget::{
     Restores, Retries, Revocations, SupervisorCrashes, Takeovers, WorkerCrashes,
 };
 use crate::check::bounds::{Bounds, Consents};
-use crate::check::reduction::dead_message::is_argued_for;
+use crate::check::reduction::dead_message::Rules;
 use crate::design::Design;
 
 /// The bounds that are explored if nothing else is said.
@@ -68,7 +68,8 @@ pub fn portfolio(design: &Design) -> Vec<Bounds> {
     if can_be_restored(design) {
         portfolio.push(one.with(Restores, 1).with(Takeovers, 1));
     }
-    portfolio.extend(deep_portfolio().into_iter().filter(|bounds| is_argued_for(design, bounds)));
+    portfolio
+        .extend(deep_portfolio().into_iter().filter(|bounds| allows_everything(design, bounds)));
     portfolio
 }
 
@@ -88,4 +89,10 @@ pub fn deep_portfolio() -> Vec<Bounds> {
 /// restored in parts.
 fn can_be_restored(design: &Design) -> bool {
     !design.fence.asked().is_co_located()
+}
+
+/// Whether every reduction is sound for a design, with all its rules.
+fn allows_everything(design: &Design, bounds: &Bounds) -> bool {
+    let rules = Rules::of(design, bounds);
+    rules.ledger_is_sole && rules.jobs_are_apart
 }

@@ -83,6 +83,20 @@ impl Rules {
     }
 }
 
+impl Rules {
+    /// The rules that are in both.
+    #[must_use]
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            ledger_is_sole: self.ledger_is_sole && other.ledger_is_sole,
+            jobs_are_apart: self.jobs_are_apart && other.jobs_are_apart,
+            epochs_are_new: self.epochs_are_new && other.epochs_are_new,
+            fence_is_heard: self.fence_is_heard && other.fence_is_heard,
+            leases_stay: self.leases_stay && other.leases_stay,
+        }
+    }
+}
+
 /// Whether the arguments above, and those for the partial order, were made for a design:
 /// they are about how roles behave that differ from the safe ones in these settings only,
 /// where nobody else touches what the destination keeps.
