@@ -10,7 +10,10 @@
 //! * [`role`]: the protocol as pure state machines that ask the design.
 //! * [`invariant`]: what must hold, as folds over events.
 //! * [`check`]: the exhaustive checker.
+//! * [`ablate`]: which safeguards carry the load.
+//! * [`repair`]: the smallest changes that make a design keep what it claims.
 
+pub mod ablate;
 pub mod check;
 pub mod design;
 pub mod envelope;
@@ -20,5 +23,6 @@ pub mod intent;
 pub mod invariant;
 pub mod lease;
 pub mod receipt;
+pub mod repair;
 pub mod resource;
 pub mod role;

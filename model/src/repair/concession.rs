@@ -1,0 +1,108 @@
+//! What has to be given up where no repair keeps everything that is claimed.
+//!
+//! First nothing is claimed that can be given up. Then one claim after the other is made again,
+//! those about outcomes and identities first, and each is kept for which there is a repair that
+//! keeps the ones before it, too. What is left over cannot be met.
+
+use crate::design::Design;
+use crate::design::change::{Change, SettingValue};
+use crate::design::setting::SettingId;
+use crate::invariant::Violation;
+use crate::repair::candidate::Domain;
+use crate::repair::hunt::Hunter;
+use crate::repair::{Impossible, Repair};
+
+/// Who replaces a worker. It is no claim that is given up for another: it decides which others can
+/// be kept.
+const AUTOMATIC_TAKEOVER: SettingId = SettingId::of("guarantee", "automatic-takeover");
+
+/// The claims in the order in which they are made again, each with what it can be, the strongest
+/// first.
+const CLAIMS: &[(SettingId, &[SettingValue])] = &[
+    (SettingId::of("guarantee", "definite-outcomes"), TRUTH),
+    (SettingId::of("guarantee", "stable-identity"), TRUTH),
+    (
+        SettingId::of("guarantee", "fenced-from"),
+        &[
+            SettingValue::Word("grant"),
+            SettingValue::Word("ready"),
+            SettingValue::Word("first-write"),
+            SettingValue::Word("never"),
+        ],
+    ),
+    (SettingId::of("guarantee", "expiry"), TRUTH),
+    (SettingId::of("guarantee", "revocation"), TRUTH),
+    (SettingId::of("guarantee", "rejects-invented-epochs"), TRUTH),
+];
+
+const TRUTH: &[SettingValue] = &[SettingValue::Truth(true), SettingValue::Truth(false)];
+
+/// Why a design cannot be repaired, and what can be had instead.
+pub(super) fn impossible(
+    hunter: &mut Hunter<'_>,
+    domain: &Domain,
+    violation: &Violation,
+    is_proved: bool,
+) -> Impossible {
+    let claimed = &domain.design;
+    let unmet = match most_that_can_be_kept(hunter, domain, claimed) {
+        Some((kept, _)) => claims_given_up(claimed, &kept),
+        None => Vec::new(),
+    };
+    let by_hand =
+        claimed.with(Change { setting: AUTOMATIC_TAKEOVER, to: SettingValue::Truth(false) });
+    let safe_answer = most_that_can_be_kept(hunter, domain, &by_hand).map(|(kept, repair)| {
+        let changes = claims_given_up(claimed, &kept).into_iter().chain(repair.changes).collect();
+        Repair { changes, ..repair }
+    });
+    let because = in_the_way(hunter, claimed);
+    Impossible { is_proved, unmet, violation: violation.clone(), because, safe_answer }
+}
+
+/// The claims in which a design falls short of another.
+fn claims_given_up(claimed: &Design, kept: &Design) -> Vec<Change> {
+    claimed.differences(kept).into_iter().filter(|change| change.setting.is_claim()).collect()
+}
+
+/// As many of the claims as there is a repair for, and that repair; `None` if there is none even
+/// for a design that claims as little as it can.
+fn most_that_can_be_kept(
+    hunter: &mut Hunter<'_>,
+    domain: &Domain,
+    claimed: &Design,
+) -> Option<(Design, Repair)> {
+    let weakest = |(setting, values): &(SettingId, &[SettingValue])| Change {
+        setting: *setting,
+        to: values[values.len() - 1],
+    };
+    let mut kept =
+        CLAIMS.iter().map(weakest).fold(claimed.clone(), |design, change| design.with(change));
+    let mut repair = hunter.hunt("what can be kept", &domain.claiming(&kept), 1).repairs.pop()?;
+    for (setting, values) in CLAIMS {
+        let claim = claimed.value(*setting);
+        let no_stronger = values.iter().skip_while(|value| **value != claim);
+        for to in no_stronger.filter(|value| **value != kept.value(*setting)) {
+            let wanted = kept.with(Change { setting: *setting, to: *to });
+            let found = hunter.hunt("what can be kept", &domain.claiming(&wanted), 1).repairs.pop();
+            if let Some(found) = found {
+                (kept, repair) = (wanted, found);
+                break;
+            }
+        }
+    }
+    Some((kept, repair))
+}
+
+/// The fixed settings that stand in the way of a repair.
+fn in_the_way(hunter: &mut Hunter<'_>, claimed: &Design) -> Vec<Change> {
+    let as_it_is = |setting| Change { setting, to: claimed.value(setting) };
+    let alone = claimed.fixed.iter().filter(|setting| {
+        let freed = Design { fixed: claimed.fixed.without(*setting), ..claimed.clone() };
+        !hunter.hunt("what stands in the way", &Domain::new(&freed), 1).repairs.is_empty()
+    });
+    let in_the_way: Vec<_> = alone.map(as_it_is).collect();
+    if in_the_way.is_empty() {
+        return claimed.fixed.iter().map(as_it_is).collect();
+    }
+    in_the_way
+}
