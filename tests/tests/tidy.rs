@@ -151,15 +151,21 @@ const EXCEPTIONS_HASH: &[(&str, &str)] = &[
     ("model/src/check/settle.rs", "states are looked up, never iterated"),
 ];
 const EXCEPTIONS_CLOCK: &[(&str, &str)] = &[
+    ("model/src/ablate/mod.rs", "measures how long an ablation takes"),
     ("model/src/check/mod.rs", "measures how long a check takes"),
     ("model/src/check/search.rs", "measures how long a search takes"),
+    ("model/src/repair/mod.rs", "measures how long a repair takes"),
     ("sim/src/sweep/mod.rs", "measures how long a sweep takes, outside of any world"),
     ("sim/src/sweep/watchdog.rs", "measures how long a world gives no sign of life, from outside"),
 ];
 const EXCEPTIONS_THREADS: &[(&str, &str)] = &[
+    ("model/src/ablate/mod.rs", "one thread per core, unless told otherwise"),
     ("model/src/check/mod.rs", "one thread per core, unless told otherwise"),
+    ("model/src/check/parallel.rs", "one search per thread; results are in the order of the work"),
     ("model/src/check/search.rs", "searches in parallel; what it reports does not depend on it"),
+    ("model/src/repair/mod.rs", "one thread per core, unless told otherwise"),
     ("sim/src/accept/mod.rs", "runs one world per thread; worlds share nothing"),
+    ("sim/src/bin/holdover/progress.rs", "says now and then where work stands, in no world"),
     ("sim/src/sweep/mod.rs", "as many at once as there are cores, unless told otherwise"),
     ("sim/src/sweep/round.rs", "runs one world per thread; worlds share nothing"),
     ("sim/src/sweep/watchdog.rs", "watches a world from another thread"),

@@ -4,10 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{folder, holdover, is_refused, json, text};
-
-/// The smallest bound that a takeover needs.
-const ONE_TAKEOVER: [&str; 4] = ["--operations", "1", "--takeovers", "1"];
+use super::{ONE_TAKEOVER, folder, holdover, is_refused, json, text};
 
 #[test]
 fn a_safe_design_is_safe_within_stated_bounds() {

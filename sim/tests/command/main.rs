@@ -3,14 +3,20 @@
 //! It stands here and not in `tests/`, because cargo tells only a package's own tests where
 //! its binary is.
 
+mod ablation;
 mod acceptance;
 mod designs;
+mod interrupts;
+mod repairs;
 mod runs;
 
 use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
+
+/// The smallest bound that a takeover needs.
+const ONE_TAKEOVER: [&str; 4] = ["--operations", "1", "--takeovers", "1"];
 
 fn holdover(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_holdover"))

@@ -2,22 +2,28 @@
 //!
 //! Exit codes: 0 all held, 1 something was found, 2 the input was wrong.
 
+mod ablate;
 mod accept;
+mod bounds;
 mod check;
 mod design;
+mod given;
+mod interrupt;
+mod many;
+mod progress;
+mod repair;
 mod replay;
 mod situations;
 mod sweep;
 mod zoo;
 
 use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
+use given::design;
 use holdover_model::check::Options;
-use holdover_model::design::Design;
 
 /// Exhaustive checking and deterministic simulation testing of worker takeover and operation
 /// identity.
@@ -30,8 +36,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    // Boxed, because it has a flag for everything that can be bounded.
+    // Boxed, because they have a flag for everything that can be bounded.
     Check(Box<check::Arguments>),
+    Ablate(Box<ablate::Arguments>),
+    Repair(Box<repair::Arguments>),
     Zoo(zoo::Arguments),
     Design(design::Arguments),
     Sweep(sweep::Arguments),
@@ -54,6 +62,8 @@ fn main() -> ExitCode {
     let arguments = Arguments::try_parse().unwrap_or_else(|error| refuse(&error));
     let result = match arguments.command {
         Command::Check(arguments) => check::run(&arguments),
+        Command::Ablate(arguments) => ablate::run(&arguments),
+        Command::Repair(arguments) => repair::run(&arguments),
         Command::Zoo(arguments) => zoo::run(&arguments),
         Command::Design(arguments) => design::run(&arguments),
         Command::Sweep(arguments) => sweep::run(&arguments),
@@ -92,28 +102,19 @@ fn one_line(text: &str) -> String {
     text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-/// A named design, or one from a file: whatever ends in `.toml` is a file. `argument` is only
-/// used in errors.
-fn design(argument: &str, name: &str) -> Result<Design, Problem> {
-    let path = Path::new(name);
-    if path.extension().is_none_or(|extension| extension != "toml") {
-        return Ok(
-            Design::named(name).map_err(|error| format!("{argument}: {error}; or FILE.toml"))?
-        );
-    }
-    let text = std::fs::read_to_string(name).map_err(|error| format!("{name}: {error}"))?;
-    let mut design = Design::from_toml(name, &text)?;
-    if design.name.is_empty() {
-        design.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    }
-    Ok(design)
-}
-
 /// How many threads to use: what was asked for, or one per core.
 fn threads(asked: Option<usize>) -> Result<usize, Problem> {
     match asked {
         Some(0) => Err("--threads 0: there has to be at least one".into()),
         Some(threads) => Ok(threads),
         None => Ok(Options::default().threads),
+    }
+}
+
+/// How much memory a search may take, if it may take any.
+fn memory_mib(asked: usize) -> Result<usize, Problem> {
+    match asked {
+        0 => Err("--memory-mib 0: a search needs some memory".into()),
+        _ => Ok(asked),
     }
 }
