@@ -18,10 +18,11 @@ pub fn headline(sweep: &Sweep) -> String {
     let matrix = match matrix.cells() {
         0 => String::new(),
         cells => format!(
-            " matrix={cells} (cells: {} without a fault, {} with one, {} with two)",
-            matrix.quiet(),
-            matrix.with_one_fault(),
-            matrix.with_two_faults()
+            " matrix={cells} (cells: {} without a fault, {} with one, {} with two, {} with three)",
+            matrix.cells_with(0),
+            matrix.cells_with(1),
+            matrix.cells_with(2),
+            matrix.cells_with(3),
         ),
     };
     format!(

@@ -1,4 +1,4 @@
-//! What happens in a run in which nothing goes wrong: the moments at which something could.
+//! What happens in a run: the moments at which something could go wrong.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -6,8 +6,9 @@ use std::rc::Rc;
 
 use holdover_model::event::EventKind;
 
+use crate::fault::Trigger;
 use crate::plan::Plan;
-use crate::stack;
+use crate::stack::{self, role_of};
 use crate::world::Sight;
 
 /// A moment that a trigger can name.
@@ -21,6 +22,46 @@ pub(super) enum Moment {
     Event { host: String, kind: EventKind, nth: u64 },
 }
 
+impl Moment {
+    /// Whether it is the same thing once more, or on another host of the same role.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Message { from, to, kind, .. },
+                Self::Message { from: f, to: t, kind: k, .. },
+            ) => kind == k && role_of(from) == role_of(f) && role_of(to) == role_of(t),
+            (Self::Point { host, name, .. }, Self::Point { host: h, name: n, .. }) => {
+                name == n && role_of(host) == role_of(h)
+            }
+            (Self::Event { kind, .. }, Self::Event { kind: k, .. }) => kind == k,
+            _ => false,
+        }
+    }
+
+    /// Whether the sender of a message has opened the connection: it spoke first.
+    pub(super) fn opens(&self, before: &[Self]) -> bool {
+        let Self::Message { from, to, .. } = self else { return false };
+        let first = before.iter().find_map(|moment| match moment {
+            Self::Message { from: f, to: t, .. } if [(f, t), (t, f)].contains(&(from, to)) => {
+                Some(f)
+            }
+            _ => None,
+        });
+        first.is_none_or(|first| first == from)
+    }
+
+    /// What waits for it.
+    pub(super) fn trigger(&self) -> Trigger {
+        match self.clone() {
+            Self::Message { from, kind, nth, .. } => {
+                Trigger::Point { host: from, name: format!("before-{kind}"), nth }
+            }
+            Self::Point { host, name, nth } => Trigger::Point { host, name, nth },
+            Self::Event { host, kind, nth } => Trigger::Event { kind, nth, host: Some(host) },
+        }
+    }
+}
+
 /// Every moment of a run, in order.
 pub(super) fn take(plan: &Plan) -> Vec<Moment> {
     let census = Rc::new(RefCell::new(Census::default()));
@@ -28,7 +69,7 @@ pub(super) fn take(plan: &Plan) -> Vec<Moment> {
     let run = stack::run_with(plan, |world| {
         world.watch(move |sight| watcher.borrow_mut().sees(sight));
     });
-    run.expect("a plan without faults names no hosts");
+    run.expect("it names no host that does not exist");
     census.take().moments
 }
 

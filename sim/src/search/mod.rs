@@ -2,7 +2,7 @@
 //!
 //! Three sources take turns, each good at what the others miss:
 //!
-//! * [`Matrix`]: every moment of a quiet run with every fault, one at a time and then in pairs. No
+//! * [`Matrix`]: every moment of a few runs with every fault, one at a time and in pairs. No
 //!   randomness; finds whatever one or two faults at the right moment do.
 //! * swarm: a seed's [plan](Plan::generate), with a random half of the kinds of faults (Groce et
 //!   al., *Swarm testing*, ISSTA 2012), in one of several [orders](crate::world::Order).

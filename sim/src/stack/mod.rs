@@ -57,6 +57,11 @@ pub const AGENTS: [&str; 2] = ["agent-1", "agent-2"];
 /// The names of the hosts of which there is one.
 pub const SERVICES: [&str; 4] = ["authority", "ledger", "destination", "supervisor"];
 
+/// The names of all hosts.
+pub fn hosts() -> impl Iterator<Item = &'static str> {
+    WORKERS.into_iter().chain(SERVICES).chain(AGENTS)
+}
+
 /// The role that runs on a host: the hosts of workers and agents are numbered, any other host
 /// is called what it is.
 pub fn role_of(host: &str) -> &str {

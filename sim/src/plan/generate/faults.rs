@@ -8,7 +8,7 @@ use crate::fault::catalogue::{
     FREE_BYTES, MESSAGES, PERCENT, Range, STEP_US, TORN_BYTES,
 };
 use crate::fault::{DiskFault, Fault, FaultKind, PlannedFault, Trigger};
-use crate::stack::{AGENTS, SERVICES, WORKERS};
+use crate::stack::{AGENTS, SERVICES, WORKERS, hosts};
 
 /// Who keeps what it must not lose.
 const DURABLE: [&str; 5] = ["authority", "ledger", "destination", "agent-1", "agent-2"];
@@ -244,7 +244,7 @@ impl Draw<'_> {
     /// Three parts, of which one may be empty, and perhaps a bridge between them.
     fn groups(&mut self) -> Vec<Vec<String>> {
         let mut groups = vec![Vec::new(); 3];
-        for host in [&WORKERS[..], &SERVICES[..], &AGENTS[..]].concat() {
+        for host in hosts() {
             match self.between(0, 6) {
                 6 => {}
                 number => {
