@@ -13,6 +13,9 @@ use crate::stack::{AGENTS, Change, Effect, Forgery, Misuse};
 /// The latency of every packet.
 const LATENCY_US: u64 = 2_000;
 
+/// When the lease of a task that began at the beginning has been handed back.
+const HANDED_BACK_US: u64 = 58_000;
+
 /// A way to use the system.
 pub(super) struct Use {
     /// What is done. Nothing goes wrong in it but what the system is to recover from.
@@ -20,6 +23,8 @@ pub(super) struct Use {
     /// Only every so many turns is one of its cells next: the more it has in common with another
     /// use, the fewer.
     pub pace: usize,
+    /// The kinds of message that it is about: what goes wrong with them is the most telling.
+    pub about: [&'static str; 2],
     /// The moments at which something can go wrong, in order.
     pub scenes: Vec<Scene>,
     /// What goes wrong at them in other uses.
@@ -38,7 +43,7 @@ pub(super) struct Scene {
 impl Use {
     fn new(plan: Plan, pace: usize) -> Self {
         let scenes = scenes(&plan, &BTreeSet::new());
-        Self { plan, pace, scenes, known: BTreeSet::new() }
+        Self { plan, pace, about: ["apply", "applied"], scenes, known: BTreeSet::new() }
     }
 
     /// A use in which something goes wrong that the system recovers from. Its scenes are those
@@ -46,7 +51,8 @@ impl Use {
     fn recovery(from: &Self, fault: PlannedFault, pace: usize) -> Self {
         let plan = Plan { faults: vec![fault], ..from.plan.clone() };
         let quiet = from.scenes.iter().map(|scene| scene.moment.clone()).collect();
-        Self { scenes: scenes(&plan, &quiet), plan, pace, known: from.faults().collect() }
+        let (about, known) = (from.about, from.faults().collect());
+        Self { scenes: scenes(&plan, &quiet), plan, pace, about, known }
     }
 
     /// Everything that can go wrong in it.
@@ -116,6 +122,13 @@ pub(super) fn uses(design: &Design) -> Vec<Use> {
     slow.timing.attempt_timeout_us = TAKEN_OVER_US + SHORT_US / 6;
     // Where nobody tells a worker that its lease is gone, two abort each other's for ever.
     let can_be_inside = design.fence.asked().is_pushed() || design.fence.asked().is_consulted();
+    // Its worker has just handed the lease back when it is to do the same again, and another, too.
+    let contested = quiet(vec![
+        task(0, 0, Effect::RoutingRule),
+        task(0, HANDED_BACK_US, Effect::RoutingRule),
+        task(1, HANDED_BACK_US + LATENCY_US, Effect::RoutingRule),
+    ]);
+    let contested = Use { about: ["release", "acquire"], ..Use::new(contested, 2) };
     let recoveries = recoveries(&one);
 
     let mut uses = vec![Use::new(many, 4), one];
@@ -123,6 +136,7 @@ pub(super) fn uses(design: &Design) -> Vec<Use> {
     uses.extend([Effect::Invoice, Effect::RoutingRule].map(|effect| Use::new(two(effect), 4)));
     uses.push(Use::new(impatient, 4));
     uses.extend(can_be_inside.then(|| Use::new(slow, 2)));
+    uses.push(contested);
     uses.extend(recoveries);
     uses
 }
@@ -195,6 +209,26 @@ pub(super) fn careless(design: &Design) -> Vec<Plan> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stack::WORKERS;
+
+    /// What happens to the first lease can then concern the second, and somebody else waits for it.
+    #[test]
+    fn where_a_lease_is_contested_its_holder_hands_it_back_and_is_the_first_to_have_it_again() {
+        let uses = uses(&Design::default());
+        let contested = uses.iter().find(|used| used.about.contains(&"release")).unwrap();
+        let said = contested.scenes.iter().filter_map(|scene| match &scene.moment {
+            Moment::Message { from, kind, .. } if contested.about.contains(&kind.as_str()) => {
+                Some((kind.as_str(), from.as_str()))
+            }
+            _ => None,
+        });
+        let said: Vec<_> = said.take(4).collect();
+        let [first, next] = [WORKERS[0], WORKERS[1]];
+        assert_eq!(
+            said,
+            [("acquire", first), ("release", first), ("acquire", first), ("acquire", next)]
+        );
+    }
 
     /// The others stand in the cells of the use from which it comes.
     #[test]

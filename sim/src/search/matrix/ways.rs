@@ -29,7 +29,7 @@ const FOR_EACH_BEFORE: usize = 3;
 /// telling.
 pub(super) fn rank(used: &Use, scene: &Scene) -> usize {
     let importance = match &scene.moment {
-        Moment::Message { kind, .. } if ["apply", "applied"].contains(&kind.as_str()) => 0,
+        Moment::Message { kind, .. } if used.about.contains(&kind.as_str()) => 0,
         // There are few of them, and it takes a fault to come there at all.
         _ if used.recovers() => 1,
         Moment::Message { kind, .. } => match kind.as_str() {
