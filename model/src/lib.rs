@@ -1,6 +1,6 @@
 //! What must be true of worker takeover and operation identity.
 //!
-//! Everything here is pure: no sockets, no files, no clocks, no threads. The crate
+//! Everything here is pure: no sockets, no files, no clocks, and no threads but those that search. The crate
 //! `holdover` drives it on a simulated network; nothing here knows that.
 //!
 //! * [`identity`], [`resource`], [`lease`], [`envelope`], [`receipt`]: the words.
@@ -12,6 +12,7 @@
 //! * [`check`]: the exhaustive checker.
 //! * [`ablate`]: which safeguards carry the load.
 //! * [`repair`]: the smallest changes that make a design keep what it claims.
+//! * [`parallel`]: independent searches on several threads.
 
 pub mod ablate;
 pub mod check;
@@ -22,6 +23,7 @@ pub mod identity;
 pub mod intent;
 pub mod invariant;
 pub mod lease;
+pub mod parallel;
 pub mod receipt;
 pub mod repair;
 pub mod resource;

@@ -159,18 +159,11 @@ const EXCEPTIONS_CLOCK: &[(&str, &str)] = &[
     ("sim/src/sweep/watchdog.rs", "measures how long a world gives no sign of life, from outside"),
 ];
 const EXCEPTIONS_THREADS: &[(&str, &str)] = &[
-    ("model/src/ablate/mod.rs", "one thread per core, unless told otherwise"),
-    ("model/src/check/mod.rs", "one thread per core, unless told otherwise"),
-    ("model/src/check/parallel.rs", "one search per thread; results are in the order of the work"),
     ("model/src/check/search.rs", "searches in parallel; what it reports does not depend on it"),
-    ("model/src/repair/mod.rs", "one thread per core, unless told otherwise"),
-    ("sim/src/accept/mod.rs", "runs one world per thread; worlds share nothing"),
+    ("model/src/parallel.rs", "one piece of work per thread; results are in the order of the work"),
     ("sim/src/bin/holdover/progress.rs", "says now and then where work stands, in no world"),
-    ("sim/src/sweep/mod.rs", "as many at once as there are cores, unless told otherwise"),
     ("sim/src/sweep/round.rs", "runs one world per thread; worlds share nothing"),
     ("sim/src/sweep/watchdog.rs", "watches a world from another thread"),
-    ("sim/src/zoo/mod.rs", "checks one design per thread; there is no world"),
-    ("sim/src/zoo/simulate.rs", "runs one world per thread; worlds share nothing"),
 ];
 
 fn root() -> PathBuf {

@@ -11,10 +11,11 @@ use serde::Serialize;
 
 use crate::ablate::{Alone, Finding, Options, Pair, Stage};
 use crate::check::judge::{Judge, Judged};
-use crate::check::{Bounds, Counterexample, Scope, parallel, small_portfolio};
+use crate::check::{Bounds, Counterexample, Scope, small_portfolio};
 use crate::design::Design;
 use crate::design::change::Change;
 use crate::invariant::InvariantId;
+use crate::parallel;
 
 /// How many states there may be within a bound for pairs to be tried there.
 const STATES_MAX: u64 = 25_000;

@@ -46,11 +46,12 @@ use serde::Serialize;
 pub use cover::Cover;
 
 use crate::check::judge::{Judge, Judged};
-use crate::check::{Bounds, Counterexample, Judgement, Scope, parallel};
+use crate::check::{Bounds, Counterexample, Judgement, Scope};
 use crate::design::Design;
 use crate::design::change::{Change, SettingValue};
 use crate::design::setting::SettingId;
 use crate::invariant::Violation;
+use crate::parallel;
 
 /// How to ablate.
 pub struct Options<'a> {
@@ -74,7 +75,7 @@ impl Default for Options<'_> {
         Self {
             scope: Scope::Portfolio,
             pairs: false,
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            threads: parallel::cores(),
             memory_mib_max: 512,
             stop: None,
             progress: &|_| (),

@@ -29,7 +29,6 @@ mod intern;
 pub(crate) mod judge;
 mod lens;
 mod mail;
-pub(crate) mod parallel;
 mod reduction;
 mod refutation;
 mod search;
@@ -54,6 +53,7 @@ pub use search::Progress;
 pub use verdict::{BoundReport, Judgement, Verdict};
 
 use crate::design::Design;
+use crate::parallel;
 use lens::Lens;
 use reduction::Manner;
 use search::{End, Found, Limits, search, search_through};
@@ -142,7 +142,7 @@ pub struct Options<'a> {
 impl Default for Options<'_> {
     fn default() -> Self {
         Self {
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            threads: parallel::cores(),
             memory_mib_max: 4096,
             reductions: Reductions::all(),
             assumptions: Assumptions::none(),

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::check::judge::{Judge, Judged};
-use crate::check::{Bounds, Scope, parallel, small_portfolio};
+use crate::check::{Bounds, Scope, small_portfolio};
 use crate::design::Design;
 use crate::design::change::Change;
+use crate::parallel;
 use crate::repair::candidate::{Candidate, Domain};
 use crate::repair::conflict::Conflict;
 use crate::repair::{Options, Progress, Repair};

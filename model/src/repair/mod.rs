@@ -41,6 +41,7 @@ use crate::design::Design;
 use crate::design::change::Change;
 use crate::design::setting::SettingSet;
 use crate::invariant::Violation;
+use crate::parallel;
 use candidate::Domain;
 use hunt::Hunter;
 
@@ -69,7 +70,7 @@ impl Default for Options<'_> {
             scope: Scope::Small,
             repairs_max: 3,
             changes_max: 8,
-            threads: std::thread::available_parallelism().map_or(1, usize::from),
+            threads: parallel::cores(),
             memory_mib_max: 512,
             stop: None,
             progress: &|_| (),

@@ -26,12 +26,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use holdover_model::design::Design;
 use holdover_model::invariant::InvariantId;
+use holdover_model::parallel;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -146,7 +145,7 @@ struct Outcome {
 impl Acceptance {
     /// An acceptance with [`SEEDS`] seeds on all cores.
     pub fn new(design: Design) -> Self {
-        let jobs = thread::available_parallelism().map_or(1, usize::from);
+        let jobs = parallel::cores();
         Self { design, seeds: SEEDS, jobs, profile: Profile::default() }
     }
 
@@ -182,22 +181,13 @@ impl Acceptance {
             .map(|(place, (row, _))| Origin::Planned(place, row))
             .chain((0..self.seeds).map(|seed| Origin::Swept(Seed(seed))));
         let origins: Vec<_> = origins.collect();
-        let (next, over) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let outcomes = Mutex::new(BTreeMap::new());
-        thread::scope(|scope| {
-            for _ in 0..self.jobs {
-                scope.spawn(|| {
-                    while let Some(origin) = origins.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let plan = self.plan(*origin, &planned);
-                        let outcome = judge(*origin, &plan, &situations);
-                        outcomes.lock().expect("nobody panics in here").insert(*origin, outcome);
-                        progress(over.fetch_add(1, Ordering::Relaxed) + 1, origins.len());
-                    }
-                });
-            }
+        let over = AtomicUsize::new(0);
+        let outcomes = parallel::map(self.jobs, &origins, |origin| {
+            let outcome = judge(*origin, &self.plan(*origin, &planned), &situations);
+            progress(over.fetch_add(1, Ordering::Relaxed) + 1, origins.len());
+            outcome
         });
-        let outcomes = outcomes.into_inner().expect("nobody panicked in there");
-        self.table(&situations, &planned, outcomes)
+        self.table(&situations, &planned, origins.into_iter().zip(outcomes).collect())
     }
 
     fn plan(&self, origin: Origin, planned: &[(&'static str, Plan)]) -> Plan {

@@ -28,10 +28,10 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use holdover_model::design::Design;
+use holdover_model::parallel;
 
 pub use corpus::{Corpus, Replayed, Standing};
 pub use divergence::{Difference, Divergence};
@@ -96,7 +96,7 @@ pub struct Progress {
 impl Sweep {
     /// A sweep of 1000 runs with the default [`Mix`] on all cores.
     pub fn new(design: Design) -> Self {
-        let jobs = thread::available_parallelism().map_or(1, usize::from);
+        let jobs = parallel::cores();
         Self {
             design,
             seeds: 0..1000,

@@ -2,12 +2,10 @@
 
 mod simulate;
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use holdover_model::check::{Judgement, Options, Verdict, check, small_portfolio};
 use holdover_model::design::{Design, NAMED};
 use holdover_model::invariant::InvariantId;
+use holdover_model::parallel;
 use serde::Serialize;
 
 pub use crate::directed::{NotInTheWorld, why_not_in_the_world};
@@ -54,32 +52,21 @@ impl Specimen {
     }
 }
 
-/// Checks every named design within its [small bounds](small_portfolio), as many at once as there are threads.
-/// `seen` is told of each as soon as it is done.
+/// Checks every named design within its [small bounds](small_portfolio), as many at once as there
+/// are threads, in the order of their names. `seen` is told of each as soon as it is done.
 ///
 /// # Panics
 ///
 /// When a named design is malformed: the crate's own tests see to it that none is.
 pub fn check_all(threads: usize, seen: &(dyn Fn(&Specimen) + Sync)) -> Vec<Specimen> {
-    let next = AtomicUsize::new(0);
-    let found = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..threads.clamp(1, NAMED.len()) {
-            scope.spawn(|| {
-                while let Some((name, _)) = NAMED.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let design = Design::named(name).expect("a named design is well formed");
-                    let options = Options { threads: 1, ..Options::default() };
-                    let specimen =
-                        Specimen::new(&design, &check(&design, &small_portfolio(&design), options));
-                    seen(&specimen);
-                    found.lock().expect("no thread panics").push(specimen);
-                }
-            });
-        }
-    });
-    let mut found = found.into_inner().expect("no thread panics");
-    found.sort_by(|a, b| a.design.cmp(&b.design));
-    found
+    parallel::map(threads, NAMED, |(name, _)| {
+        let design = Design::named(name).expect("a named design is well formed");
+        let options = Options { threads: 1, ..Options::default() };
+        let verdict = check(&design, &small_portfolio(&design), options);
+        let specimen = Specimen::new(&design, &verdict);
+        seen(&specimen);
+        specimen
+    })
 }
 
 #[cfg(test)]

@@ -7,10 +7,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use holdover_model::design::{Design, NAMED};
+use holdover_model::parallel;
 use serde::Serialize;
 
 use super::why_not_in_the_world;
@@ -201,24 +200,14 @@ pub fn simulate(
             jobs.extend(methods.iter().map(of_design));
         }
     }
-    let next = AtomicUsize::new(0);
-    let done = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..threads.clamp(1, jobs.len()) {
-            scope.spawn(|| {
-                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let result = job.run(limits);
-                    let what = Looked { design: &job.design.name, method: job.method };
-                    seen(Done { what, of: jobs.len() as u64 });
-                    done.lock().expect("no thread panics").push((job, result));
-                }
-            });
-        }
+    let found = parallel::map(threads, &jobs, |job| {
+        let found = job.run(limits);
+        let what = Looked { design: &job.design.name, method: job.method };
+        seen(Done { what, of: jobs.len() as u64 });
+        found
     });
-    let mut done = done.into_inner().expect("no thread panics");
-    done.sort_by(|(a, _), (b, _)| (&a.design.name, a.method).cmp(&(&b.design.name, b.method)));
-    for (job, result) in done {
-        simulated.add(&job.design.name, job.method, result, limits);
+    for (job, found) in jobs.iter().zip(found) {
+        simulated.add(&job.design.name, job.method, found, limits);
     }
     simulated
 }
