@@ -42,7 +42,7 @@ use crate::check::space::{Purse, receiver, sender};
 use crate::design::Design;
 use crate::design::fence::{Advance, EnforcedAt, FenceSettings};
 use crate::design::identity::IdentitySettings;
-use crate::design::recovery::{OnTimeout, RecoverySettings};
+use crate::design::recovery::{OnTimeout, RecoverySettings, Resend};
 use crate::intent::IntentHash;
 use crate::role::Message;
 use crate::role::relevance::Fate;
@@ -54,7 +54,8 @@ pub(crate) struct Rules {
     /// One entry in the ledger for each intent, and its count of tries never goes back.
     pub(crate) ledger_is_sole: bool,
     /// The jobs of a worker have nothing to do with each other but for the lease that it
-    /// holds: they make up no ids, and none waits for a word that another one asked for.
+    /// holds: they make up no ids, and none waits for a word, or sends anything again after one,
+    /// that another one asked for.
     pub(crate) jobs_are_apart: bool,
     /// An epoch that has gone never comes back.
     pub(crate) epochs_are_new: bool,
@@ -74,7 +75,9 @@ impl Rules {
         Self {
             leases_stay: budgets[Budget::Renewals] == 0 && budgets[Budget::Idles] == 0,
             ledger_is_sole,
-            jobs_are_apart: ledger_is_sole && design.fence.enforced_at != EnforcedAt::Adapter,
+            jobs_are_apart: ledger_is_sole
+                && design.fence.enforced_at != EnforcedAt::Adapter
+                && design.recovery.resend == Resend::OnePlace,
             epochs_are_new,
             fence_is_heard: epochs_are_new
                 && budgets[Budget::Losses] == 0
@@ -97,9 +100,12 @@ impl Rules {
     }
 }
 
-/// Whether the arguments above, and those for the partial order, were made for a design:
-/// they are about how roles behave that differ from the safe ones in these settings only,
-/// where nobody else touches what the destination keeps.
+/// Whether the arguments above were made for a design: they are about how roles behave that
+/// differ from the safe ones in these settings only, where nobody else touches what the
+/// destination keeps.
+///
+/// Where a try is sent again by a second path, that is done while it is in flight: its fate is
+/// dead no sooner and no later.
 pub(crate) fn is_argued_for(design: &Design, bounds: &Bounds) -> bool {
     let safe = Design::default();
     let fence = FenceSettings {
@@ -123,6 +129,7 @@ pub(crate) fn is_argued_for(design: &Design, bounds: &Bounds) -> bool {
             OnTimeout::AssumeFailed => OnTimeout::AssumeFailed,
             _ => safe.recovery.on_timeout,
         },
+        resend: design.recovery.resend,
         ..safe.recovery
     };
     let is_undisturbed = [
@@ -470,6 +477,14 @@ mod tests {
         cores
     }
 
+    /// Every named design, and what no named design has alone.
+    fn designs() -> Vec<Design> {
+        let named = crate::design::NAMED.iter().map(|(name, _)| Design::named(name).unwrap());
+        let mut resending = Design { name: "resending".into(), ..Design::default() };
+        resending.recovery.resend = Resend::SecondPath;
+        named.chain([resending]).collect()
+    }
+
     #[test]
     fn without_dead_messages_the_same_can_happen() {
         let one = Bounds { operations: 1, ..Bounds::default() };
@@ -480,12 +495,11 @@ mod tests {
             one.with(Budget::Revocations, 1),
             Bounds { attempts_max: 1, ..Bounds::default() },
         ] {
-            for (name, _) in crate::design::NAMED {
-                let design = Design::named(name).unwrap();
+            for design in designs() {
                 let all = cores(&design, &bounds, false);
                 let some = cores(&design, &bounds, true);
                 let differ = all.symmetric_difference(&some).count();
-                assert_eq!(differ, 0, "{name} within {bounds}, of {}", all.len());
+                assert_eq!(differ, 0, "{} within {bounds}, of {}", design.name, all.len());
             }
         }
     }

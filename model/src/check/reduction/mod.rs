@@ -20,10 +20,9 @@ pub(crate) struct Manner {
 impl Manner {
     /// As few states as a design within a bound allows, of the reductions that are wanted.
     pub(crate) fn of(design: &Design, bounds: &Bounds, wanted: Reductions) -> Self {
-        let is_argued = dead_message::is_argued_for(design, bounds);
         let reductions = Reductions {
-            dead_messages: wanted.dead_messages && is_argued,
-            partial_order: wanted.partial_order && is_argued,
+            dead_messages: wanted.dead_messages && dead_message::is_argued_for(design, bounds),
+            partial_order: wanted.partial_order && partial_order::is_argued_for(design, bounds),
             ..wanted
         };
         Self { reductions, rules: dead_message::Rules::of(design, bounds) }

@@ -57,18 +57,28 @@
 //! is taken early must not make a state look settled that would be wedged without it, so
 //! settling is judged as if the supervisor's messages were lost.
 //!
+//! Where a try is sent again by a second path, a new lease has a worker send what is in flight
+//! again, so that a fate does not commute with a lease: there the reduction is not used.
+//!
 //! A step that is taken at once belongs to the step before it: the state in between is not
 //! kept. So a step of this search may be several, and a run may get longer by steps that
 //! are taken early. Therefore a counterexample is searched again without this reduction.
 
-use crate::check::bounds::{Budget, Budgets};
+use crate::check::bounds::{Bounds, Budget, Budgets};
 use crate::check::expand::Successors;
 use crate::check::facts::Facts;
 use crate::check::lens::{InputNumber, Lens, Outcome};
-use crate::check::reduction::dead_message::Kind;
+use crate::check::reduction::dead_message::{self, Kind};
 use crate::check::space::{NONE, Purse, receiver, sender};
 use crate::check::system::Leave;
+use crate::design::Design;
+use crate::design::recovery::Resend;
 use crate::role::relevance::{Fate, Reach};
+
+/// Whether the arguments above were made for a design.
+pub(crate) fn is_argued_for(design: &Design, bounds: &Bounds) -> bool {
+    dead_message::is_argued_for(design, bounds) && design.recovery.resend == Resend::OnePlace
+}
 
 /// What the budgets that are left allow to be taken at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -411,12 +421,10 @@ mod tests {
     use std::hash::{BuildHasher, BuildHasherDefault, Hash};
 
     use super::*;
-    use crate::check::bounds::Bounds;
     use crate::check::intern::QuickHasher;
     use crate::check::space::{Space, fingerprint};
     use crate::check::system::System;
     use crate::check::{Assumptions, Reductions};
-    use crate::design::Design;
 
     fn hash(value: impl Hash) -> u64 {
         BuildHasherDefault::<QuickHasher>::default().hash_one(value)
