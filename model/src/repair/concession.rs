@@ -6,11 +6,11 @@
 
 use crate::design::Design;
 use crate::design::change::{Change, SettingValue};
-use crate::design::setting::SettingId;
+use crate::design::setting::{SettingId, SettingSet};
 use crate::invariant::Violation;
 use crate::repair::candidate::Domain;
 use crate::repair::hunt::Hunter;
-use crate::repair::{Impossible, Repair};
+use crate::repair::{Concession, Impossible, Repair};
 
 /// Who replaces a worker. It is no claim that is given up for another: it decides which others can
 /// be kept.
@@ -45,23 +45,36 @@ pub(super) fn impossible(
     is_proved: bool,
 ) -> Impossible {
     let claimed = &domain.design;
-    let unmet = match most_that_can_be_kept(hunter, domain, claimed) {
-        Some((kept, _)) => claims_given_up(claimed, &kept),
-        None => Vec::new(),
-    };
+    let unmet = most_that_can_be_kept(hunter, domain, claimed)
+        .map_or_else(Vec::new, |kept| claims_given_up(claimed, &kept));
     let by_hand =
         claimed.with(Change { setting: AUTOMATIC_TAKEOVER, to: SettingValue::Truth(false) });
-    let safe_answer = most_that_can_be_kept(hunter, domain, &by_hand).map(|(kept, repair)| {
-        let changes = claims_given_up(claimed, &kept).into_iter().chain(repair.changes).collect();
-        Repair { changes, ..repair }
+    let safe_answer = most_that_can_be_kept(hunter, domain, &by_hand).map(|kept| {
+        let given_up = claimed.differences(&kept.claiming).into_iter();
+        let given_up = given_up.filter(|change| change.setting.is_claim());
+        let changes = given_up.chain(kept.repair.changes).collect();
+        Repair { changes, ..kept.repair }
     });
     let because = in_the_way(hunter, claimed);
     Impossible { is_proved, unmet, violation: violation.clone(), because, safe_answer }
 }
 
-/// The claims in which a design falls short of another.
-fn claims_given_up(claimed: &Design, kept: &Design) -> Vec<Change> {
-    claimed.differences(kept).into_iter().filter(|change| change.setting.is_claim()).collect()
+/// The most that can be kept.
+struct Kept {
+    /// The design, claiming no more than that.
+    claiming: Design,
+    repair: Repair,
+    /// The claims of which it is not known whether more of them can be kept.
+    undecided: SettingSet,
+}
+
+/// The claims in which a design falls short.
+fn claims_given_up(claimed: &Design, kept: &Kept) -> Vec<Concession> {
+    let differences = claimed.differences(&kept.claiming).into_iter();
+    differences
+        .filter(|change| change.setting.is_claim())
+        .map(|change| Concession { change, is_proved: !kept.undecided.contains(change.setting) })
+        .collect()
 }
 
 /// As many of the claims as there is a repair for, and that repair; `None` if there is none even
@@ -70,27 +83,33 @@ fn most_that_can_be_kept(
     hunter: &mut Hunter<'_>,
     domain: &Domain,
     claimed: &Design,
-) -> Option<(Design, Repair)> {
+) -> Option<Kept> {
     let weakest = |(setting, values): &(SettingId, &[SettingValue])| Change {
         setting: *setting,
         to: values[values.len() - 1],
     };
-    let mut kept =
+    let mut claiming =
         CLAIMS.iter().map(weakest).fold(claimed.clone(), |design, change| design.with(change));
-    let mut repair = hunter.hunt("what can be kept", &domain.claiming(&kept), 1).repairs.pop()?;
+    let mut look_for =
+        |design: &Design| hunter.hunt("what can be kept", &domain.claiming(design), 1);
+    let mut repair = look_for(&claiming).repairs.pop()?;
+    let mut undecided = SettingSet::default();
     for (setting, values) in CLAIMS {
         let claim = claimed.value(*setting);
         let no_stronger = values.iter().skip_while(|value| **value != claim);
-        for to in no_stronger.filter(|value| **value != kept.value(*setting)) {
-            let wanted = kept.with(Change { setting: *setting, to: *to });
-            let found = hunter.hunt("what can be kept", &domain.claiming(&wanted), 1).repairs.pop();
-            if let Some(found) = found {
-                (kept, repair) = (wanted, found);
+        for to in no_stronger.filter(|value| **value != claiming.value(*setting)) {
+            let wanted = claiming.with(Change { setting: *setting, to: *to });
+            let mut attempt = look_for(&wanted);
+            if let Some(found) = attempt.repairs.pop() {
+                (claiming, repair) = (wanted, found);
                 break;
+            }
+            if !attempt.is_exhausted {
+                undecided = undecided.with(*setting);
             }
         }
     }
-    Some((kept, repair))
+    Some(Kept { claiming, repair, undecided })
 }
 
 /// The fixed settings that stand in the way of a repair.

@@ -30,6 +30,10 @@ pub(super) struct Hunted {
     pub(super) conflict: Option<Conflict>,
     /// Whether there is nothing more to be found among what may be changed.
     pub(super) is_exhausted: bool,
+    /// Whether there is nothing more to be found that takes as few changes.
+    pub(super) are_all: bool,
+    /// How many candidates were not decided.
+    pub(super) undecided: usize,
 }
 
 impl<'a> Hunter<'a> {
@@ -50,7 +54,13 @@ impl<'a> Hunter<'a> {
         domain: &Domain,
         repairs_max: usize,
     ) -> Hunted {
-        let mut hunted = Hunted { repairs: Vec::new(), conflict: None, is_exhausted: true };
+        let mut hunted = Hunted {
+            repairs: Vec::new(),
+            conflict: None,
+            is_exhausted: true,
+            are_all: false,
+            undecided: 0,
+        };
         let mut found: Vec<Candidate> = Vec::new();
         let mut open = BTreeSet::from([Candidate::default()]);
         while found.len() < repairs_max
@@ -87,10 +97,16 @@ impl<'a> Hunter<'a> {
                     self.branch(&candidate, &conflict, domain, &mut open, &mut hunted);
                     self.conflicts.push(*conflict);
                 }
-                Verdict::Unknown => hunted.is_exhausted = false,
+                Verdict::Unknown => hunted.undecided += 1,
             }
         }
-        hunted.is_exhausted &= open.is_empty() && !self.judge.is_stopped();
+        let is_decided = hunted.undecided == 0 && !self.judge.is_stopped();
+        let could_be_another = |left: &Candidate| {
+            found.first().is_none_or(|first| left.size() == first.size())
+                && !found.iter().any(|found| left.contains(found))
+        };
+        hunted.are_all = is_decided && !open.iter().any(could_be_another);
+        hunted.is_exhausted &= is_decided && open.is_empty();
         hunted
     }
 

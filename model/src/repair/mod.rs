@@ -108,6 +108,12 @@ pub struct Repairs {
     pub fixed: SettingSet,
     /// The repairs, the cheapest first. None if the design is safe as it stands.
     pub repairs: Vec<Repair>,
+    /// Whether there are no other repairs with as few changes. Nothing is known of those that take
+    /// more.
+    pub are_all: bool,
+    /// How many candidates were not decided, because a search needs more memory. Each may be a
+    /// repair, and cheaper than those that were found.
+    pub undecided: usize,
     /// Why there is none, if there is none.
     pub impossible: Option<Impossible>,
     /// Whether it came to its end.
@@ -142,9 +148,9 @@ pub struct Impossible {
     /// Whether everything that may be changed was, in every combination: otherwise it is only known
     /// that so few changes do not suffice.
     pub is_proved: bool,
-    /// Of the claims, those that cannot be kept with what is fixed, each with what is left of it
-    /// in the cheapest design that keeps the others. Empty if that was not found.
-    pub unmet: Vec<Change>,
+    /// The claims that are given up, each with what is left of it in the cheapest design that keeps
+    /// the others. Empty if no such design was found.
+    pub unmet: Vec<Concession>,
     /// What breaks, whatever else is changed.
     pub violation: Violation,
     /// The settings that stand in the way: if one of them could be changed, there would be a
@@ -153,6 +159,17 @@ pub struct Impossible {
     /// The answer that is safe: nobody takes over automatically, and no more is claimed than can
     /// be kept. `None` if not even that was found.
     pub safe_answer: Option<Repair>,
+}
+
+/// A claim that is given up.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Concession {
+    /// The claim, and what is left of it.
+    #[serde(flatten)]
+    pub change: Change,
+    /// Whether it cannot be met with what is fixed, beside the claims that are kept. Otherwise, it
+    /// is only known that so few changes do not suffice, or a search needs more memory.
+    pub is_proved: bool,
 }
 
 /// Looks for the smallest changes that make a design keep what it claims.
@@ -165,6 +182,7 @@ pub fn repair(design: &Design, options: &Options<'_>) -> Repairs {
     let is_safe = as_it_stands.is_some();
     let within = as_it_stands.map_or_else(Vec::new, |repair| repair.within.clone());
     let violation = found.conflict.as_ref().map(|conflict| conflict.violation.clone());
+    let (are_all, undecided) = (found.are_all, found.undecided);
     let repairs = if is_safe { Vec::new() } else { found.repairs };
     let impossible = match &violation {
         Some(violation) if repairs.is_empty() && !hunter.judge.is_stopped() => {
@@ -185,6 +203,8 @@ pub fn repair(design: &Design, options: &Options<'_>) -> Repairs {
         violation,
         fixed: design.fixed,
         repairs,
+        are_all,
+        undecided,
         impossible,
         is_complete: !hunter.judge.is_stopped(),
         candidates: hunter.judged,

@@ -113,12 +113,14 @@ impl<'a> Proposal<'a> {
             )
         });
         for claim in &found.unmet {
-            let kept = phrase::value(claim.to);
-            let wanted = Change { to: self.demanded.value(claim.setting), ..*claim };
-            line(format!(
-                "  cannot be met: {}; what can be kept is {kept}",
-                phrase::change(wanted)
-            ));
+            let Change { setting, to } = claim.change;
+            let wanted = phrase::change(Change { setting, to: self.demanded.value(setting) });
+            let kept = phrase::value(to);
+            line(if claim.is_proved {
+                format!("  cannot be met: {wanted}; what can be kept is {kept}")
+            } else {
+                format!("  not known to be met: {wanted}; what can surely be kept is {kept}")
+            });
         }
         for setting in &found.because {
             line(format!("  in the way, and fixed: {}", phrase::change(*setting)));
@@ -173,7 +175,18 @@ fn summary(found: &Repairs) -> String {
             format!("PARTIAL: it was interrupted; {repairs} found so far, there may be others");
         let _ = writeln!(text, "{line}");
     }
+    if found.undecided > 0 {
+        let candidates = count(found.undecided, "candidate");
+        let line = format!(
+            "{candidates} not decided: a search needs more --memory-mib; each may be a repair, and \
+             cheaper"
+        );
+        let _ = writeln!(text, "{}", paragraph(&line, 2));
+    }
     if !found.repairs.is_empty() {
+        if found.are_all {
+            let _ = writeln!(text, "there is no other repair with as few changes");
+        }
         let _ = writeln!(
             text,
             "what a file says of itself (name, summary, source, expect) is left as it is"
