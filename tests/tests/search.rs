@@ -4,12 +4,15 @@
 //! `HOLDOVER_SEEDS=N` has every safe design survive N runs, and every broken one looked for from
 //! one base for each hundred of them.
 
+use holdover::fault::{Fault, Trigger};
 use holdover::plan::Plan;
 use holdover::search::novelty::Feature;
-use holdover::search::{Mix, Origin, Search};
+use holdover::search::{Matrix, Mix, Origin, Search};
+use holdover::stack;
 use holdover::sweep::{Asked, Sweep};
 use holdover::zoo::{Limits, Method, simulate};
-use holdover_model::design::Design;
+use holdover_model::design::{Design, NAMED};
+use holdover_model::parallel;
 
 fn safe() -> Sweep {
     Sweep::new(Design::named("push-before-ready").unwrap())
@@ -38,6 +41,31 @@ fn the_zoo_is_found_in_the_world_and_what_is_safe_survives() {
     }
     let runs: u64 = zoo.survivors.iter().map(|survivor| survivor.runs).sum();
     assert!(runs >= 3_000, "only {runs} runs of safe designs");
+}
+
+/// Evidence of what is durable is never lost in a crash, whichever event it comes at.
+#[test]
+fn what_is_safe_survives_a_crash_at_each_of_its_events() {
+    let safe = NAMED.iter().map(|(name, _)| Design::named(name).unwrap());
+    let safe: Vec<_> = safe.filter(|design| design.expect.is_empty()).collect();
+    let runs = parallel::map(parallel::cores(), &safe, |design| {
+        let matrix = Matrix::new(design);
+        // Pairs come between those with one fault, up to the last of these.
+        let plans = (0..2 * matrix.cells_with(1)).map_while(|cell| matrix.plan(cell));
+        let crashes_at_an_event = |plan: &Plan| match &plan.faults[..] {
+            [only] => {
+                matches!(only.trigger, Trigger::Event { .. })
+                    && matches!(only.fault, Fault::Crash { .. })
+            }
+            _ => false,
+        };
+        let crashes = plans.filter(crashes_at_an_event).map(|plan| {
+            let finding = stack::run(&plan).unwrap().finding;
+            assert_eq!(finding, None, "{} is said to be safe:\n{plan}", design.name);
+        });
+        crashes.count()
+    });
+    assert!(runs.iter().all(|runs| *runs > 100), "{runs:?} runs");
 }
 
 /// What a mutant is depends on all runs before it, and still not on who did them when.
@@ -79,7 +107,7 @@ fn mutants_of_what_reached_something_new_reach_more() {
                 }
             }
             let (_, plan) = search.plan(run);
-            let features = holdover::search::features(&holdover::stack::run(&plan).unwrap());
+            let features = holdover::search::features(&stack::run(&plan).unwrap());
             lessons.push((plan, features));
         }
         for (plan, features) in lessons {

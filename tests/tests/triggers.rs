@@ -330,6 +330,23 @@ fn at_an_event_a_crash_keeps_what_follows_in_the_same_breath_from_the_disk() {
     assert_eq!(world.records().len(), 5);
 }
 
+/// One write has made both durable, so there is no moment between them.
+#[test]
+fn at_the_first_of_events_that_come_true_together_a_crash_leaves_the_others_as_evidence() {
+    let (mut world, diary) = (new_world(), Diary::default());
+    add(&mut world, "worker", &diary, |diary| async move {
+        world::emit_together(vec![fence_advanced(1), fence_advanced(2)]);
+        diary.note("lives");
+        world::emit(fence_advanced(3));
+        std::future::pending::<()>().await;
+    });
+    plan(&mut world, at_event(1, None), crash("worker"));
+    run(&mut world);
+    let epochs: Vec<_> = world.records().iter().map(|record| format!("{}", record.event)).collect();
+    let both_boots = [1, 2, 1, 2, 3].map(|epoch| format!("{}", fence_advanced(epoch)));
+    assert_eq!(epochs, both_boots);
+}
+
 #[test]
 fn at_an_event_another_host_is_stopped_before_it_can_react() {
     let (mut world, diary) = (new_world(), Diary::default());

@@ -155,10 +155,8 @@ impl<R: Role> Driver<R> {
             self.store.keep(&output.records).await?;
         }
         // Facts are true from the moment on at which they are durable, so nothing can come
-        // between the two.
-        for event in output.events {
-            world::emit(event);
-        }
+        // between the two, nor between them.
+        world::emit_together(output.events);
         if is_kept {
             // A slow disk holds the process here, before anybody is told.
             point("after-sync").await;

@@ -314,12 +314,25 @@ impl Core {
 
     // What code on the hosts asks for.
 
-    /// Records an event and lets everybody who waits for it act.
-    pub(super) fn emit(&mut self, host: usize, event: Event) {
+    /// Records events that come true together, and then lets everybody act who waits for one of
+    /// them.
+    pub(super) fn emit(&mut self, host: usize, events: Vec<Event>) {
         if self.hosts[host].is_down() {
             return; // The rest of a poll in which the host crashed.
         }
-        let kind = event.kind();
+        let first = self.records.len();
+        for event in events {
+            self.record(host, event);
+        }
+        for place in first..self.records.len() {
+            let kind = self.records[place].event.kind();
+            for plan_index in self.plans.at_event(host, kind) {
+                self.strike(plan_index);
+            }
+        }
+    }
+
+    fn record(&mut self, host: usize, event: Event) {
         let sequence = self.records.len() as u64;
         let name = self.hosts[host].name.clone();
         let record = Record { at_ns: self.now_ns, sequence, host: name, event };
@@ -335,9 +348,6 @@ impl Core {
         }
         self.see(&Sight::Event(&record));
         self.records.push(record);
-        for plan_index in self.plans.at_event(host, kind) {
-            self.strike(plan_index);
-        }
     }
 
     /// Gives the stall that stops the task at the point, if one does.

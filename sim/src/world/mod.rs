@@ -527,8 +527,16 @@ fn nanoseconds(duration: Duration) -> u64 {
 /// Emits an event: as a `tracing` event under the target `holdover`, and inside a simulation
 /// also as evidence of the run.
 pub fn emit(event: Event) {
-    tracing::info!(target: "holdover", kind = event.kind().as_str(), ?event);
-    context::with_current(|core, host| core.emit(host, event));
+    emit_together(vec![event]);
+}
+
+/// Emits events that come true together, such as all that one write has made durable: a fault that
+/// waits for one of them strikes when all are evidence.
+pub fn emit_together(events: Vec<Event>) {
+    for event in &events {
+        tracing::info!(target: "holdover", kind = event.kind().as_str(), ?event);
+    }
+    context::with_current(|core, host| core.emit(host, events));
 }
 
 /// Shows something to whoever [watches](World::watch) the world, such as a message that has just
