@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::check::bounds::Bounds;
 use crate::check::counterexample::{Counterexample, Moment};
 use crate::check::{Assumptions, Reductions};
-use crate::design::setting::SettingSet;
+use crate::design::setting::{SettingId, SettingSet};
 use crate::invariant::InvariantId;
 
 /// The answer in one word.
@@ -102,6 +102,13 @@ impl Verdict {
         self.bounds.iter().map(|report| report.depth).max().unwrap_or(0)
     }
 
+    /// The settings, claims apart, that no role asked for in any step: whatever they were, it would
+    /// be the same search, so it says nothing about them.
+    pub fn never_asked(&self) -> SettingSet {
+        let asked = self.bounds.iter().fold(SettingSet::default(), |all, it| all.or(it.asked));
+        SettingId::all().filter(|id| !id.is_claim() && !asked.contains(*id)).collect()
+    }
+
     /// How long it took.
     pub fn seconds(&self) -> f64 {
         self.bounds.iter().map(|report| report.seconds).sum()
@@ -123,6 +130,7 @@ struct AsData<'a> {
     bounds: &'a [BoundReport],
     reductions: Reductions,
     assumptions: Assumptions,
+    never_asked: SettingSet,
     unique_states: u64,
     generated_states: u64,
     depth: usize,
@@ -142,6 +150,7 @@ impl Serialize for Verdict {
             bounds: &self.bounds,
             reductions: self.reductions,
             assumptions: self.assumptions,
+            never_asked: self.never_asked(),
             unique_states: self.unique_states(),
             generated_states: self.generated_states(),
             depth: self.depth(),

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use holdover_model::check::{Assumptions, BoundReport, Judgement, Progress, Verdict};
 
+use super::phrase::paragraph;
 use super::table::table;
 use crate::zoo::Specimen;
 
@@ -34,6 +35,15 @@ pub fn verdict(verdict: &Verdict) -> String {
     }
     if verdict.assumptions != Assumptions::none() {
         let _ = writeln!(text, "assumed: {}", verdict.assumptions);
+    }
+    let never_asked = verdict.never_asked();
+    if verdict.verdict == Judgement::Safe && !never_asked.is_empty() {
+        let names: Vec<_> = never_asked.iter().map(|setting| setting.to_string()).collect();
+        let line = format!(
+            "had no say within these bounds, so that nothing is shown of them: {}",
+            names.join(", ")
+        );
+        let _ = writeln!(text, "{}", paragraph(&line, 2));
     }
     let _ = write!(
         text,

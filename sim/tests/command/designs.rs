@@ -69,6 +69,25 @@ fn json_has_what_it_promises() {
     }
 }
 
+/// Without a restored backup within the bound, it does not matter what the authority does after one.
+#[test]
+fn what_had_no_say_is_named_and_not_called_safe() {
+    let names = |more: &[&str]| {
+        let check = [&["check", "push-before-ready"][..], &ONE_TAKEOVER, more].concat();
+        let out = text(&holdover(folder().path(), &check).stdout);
+        let report = json(&holdover(folder().path(), &[&check[..], &["--json"]].concat()));
+        let names = report["never_asked"].as_array().unwrap().iter();
+        let names: Vec<_> = names.map(|name| name.as_str().unwrap().to_owned()).collect();
+        assert!(out.contains("had no say within these bounds"), "{out}");
+        assert!(names.iter().all(|name| out.contains(name)), "{names:?} in {out}");
+        names
+    };
+    let restore = "authority.restore".to_owned();
+    assert!(names(&[]).contains(&restore));
+    assert!(!names(&["--restores", "1"]).contains(&restore));
+    assert!(!names(&[]).contains(&"fence.check".to_owned()));
+}
+
 #[test]
 fn what_was_not_exhausted_never_looks_safe() {
     let arguments = ["check", "push-before-ready", "--takeovers", "1", "--memory-mib", "1"];
