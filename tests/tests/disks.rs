@@ -1,8 +1,6 @@
 //! Every disk fault, shown by its effect on code that knows nothing of it.
 
-use std::cell::RefCell;
 use std::io::{ErrorKind, Seek as _, SeekFrom, Write as _};
-use std::rc::Rc;
 use std::time::Duration;
 
 use holdover::fault::{DiskFault, Fault, PlannedFault, Trigger};
@@ -12,26 +10,10 @@ use holdover::point;
 use holdover::random::Seed;
 use holdover::time::sleep;
 use holdover::world::{self, HostOptions, RunEnd, World, WorldConfig};
+use holdover_tests::Diary;
 use tokio::io::AsyncReadExt;
 
 const REGISTERED: HostOptions = HostOptions { plain_timers: false };
-
-/// What hosts did, by the simulated millisecond in which they did it.
-#[derive(Clone, Default)]
-struct Diary(Rc<RefCell<Vec<(u64, String)>>>);
-
-impl Diary {
-    fn note(&self, what: impl Into<String>) {
-        let since_start = holdover::time::unix_now().unix_ns - world::START_UNIX_NS;
-        self.0.borrow_mut().push((since_start / 1_000_000, what.into()));
-    }
-
-    #[track_caller]
-    fn says(&self, expected: &[(u64, &str)]) {
-        let expected: Vec<_> = expected.iter().map(|(at, what)| (*at, (*what).into())).collect();
-        assert_eq!(*self.0.borrow(), expected);
-    }
-}
 
 /// A world with one host, which is struck by these faults at these milliseconds.
 struct Scene {
@@ -305,7 +287,7 @@ fn a_host_that_stops_itself_is_silent_and_boots_again() {
         }
     });
     let diary = scene.run();
-    let entries = diary.0.borrow();
+    let entries = diary.entries();
     let what: Vec<_> = entries.iter().map(|entry| entry.1.as_str()).collect();
     assert_eq!(what, ["NotFound", "silence: true", "synced"]);
     assert!((400..500).contains(&entries[2].0), "{entries:?}");
@@ -354,7 +336,7 @@ fn healing_ends_every_disk_fault() {
         .at(250, fault.clone());
         scene.world.heal_at(Duration::from_secs(2));
         let _ = scene.world.run_until(Duration::from_secs(3));
-        let entries = scene.diary.0.borrow();
+        let entries = scene.diary.entries();
         assert!(entries.iter().all(|entry| !(301..2_000).contains(&entry.0)), "{fault}");
         assert!(entries.iter().filter(|entry| entry.0 >= 2_000).count() >= 9, "{fault}");
     }

@@ -1,7 +1,5 @@
 //! Every kind of trigger strikes exactly when it says.
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::time::Duration;
 
 use holdover::fault::{Fault, PlannedFault, Trigger};
@@ -12,28 +10,10 @@ use holdover::world::{self, HostOptions, LinkProfile, RunEnd, World, WorldConfig
 use holdover_model::event::{Event, EventKind};
 use holdover_model::lease::Epoch;
 use holdover_model::resource::ResourceId;
+use holdover_tests::Diary;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const REGISTERED: HostOptions = HostOptions { plain_timers: false };
-
-/// What hosts did, by the simulated millisecond in which they did it.
-#[derive(Clone, Default)]
-struct Diary(Rc<RefCell<Vec<(u64, String)>>>);
-
-impl Diary {
-    fn note(&self, what: impl Into<String>) {
-        let since_start = holdover::time::unix_now().unix_ns - world::START_UNIX_NS;
-        self.0.borrow_mut().push((since_start / 1_000_000, what.into()));
-    }
-
-    fn entries(&self) -> Vec<(u64, String)> {
-        self.0.borrow().clone()
-    }
-
-    fn times(&self, what: &str) -> Vec<u64> {
-        self.0.borrow().iter().filter(|entry| entry.1 == what).map(|entry| entry.0).collect()
-    }
-}
 
 /// A world in which every packet takes 5 ms.
 fn new_world() -> World {

@@ -5,9 +5,10 @@ use std::time::Duration;
 use holdover::fault::{Fault, FaultKind, PlannedFault, Trigger};
 use holdover::random::{Seed, between, choose};
 use holdover::world::{HostOptions, RunEnd, World, WorldConfig};
+use holdover_tests::{Diary, Entry};
 
 use crate::sample::sample;
-use crate::scene::{Diary, Entry, ask_for_ever, serve};
+use crate::scene::{ask_for_ever, serve};
 
 /// One run with random faults of every kind on a small system that keeps asking.
 fn chaos(seed: u64) -> ([u8; 32], usize, Vec<Entry>) {

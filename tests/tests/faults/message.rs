@@ -11,9 +11,10 @@ use holdover::stack;
 use holdover::sweep::Sweep;
 use holdover_model::design::Design;
 use holdover_model::event::EventKind;
+use holdover_tests::Diary;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::scene::{Diary, Scene};
+use crate::scene::Scene;
 
 /// Sends four jobs over one connection, and asks before each what becomes of it.
 async fn hand_out(diary: Diary) {

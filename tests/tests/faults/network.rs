@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use holdover::fault::{Fault, Trigger};
 use holdover::net::{TcpListener, TcpStream, UdpSocket};
+use holdover_tests::Diary;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::scene::{Diary, Scene, ask_once, ask_steadily, serve};
+use crate::scene::{Scene, ask_once, ask_steadily, serve};
 
 #[test]
 fn a_partition_cuts_both_ways_and_delivers_when_it_heals() {

@@ -268,7 +268,7 @@ fn a_crashed_host_can_be_reached_again_and_again() {
 }
 
 /// A worker that has work to do every 100 ms, and a heart that beats beside it.
-async fn work_with_a_heart(diary: crate::scene::Diary) {
+async fn work_with_a_heart(diary: holdover_tests::Diary) {
     let heart = diary.clone();
     tokio::task::spawn_local(async move {
         loop {

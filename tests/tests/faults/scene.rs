@@ -1,13 +1,12 @@
 //! A small world with a server, clients and a diary: the stage for every fault.
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::time::Duration;
 
 use holdover::fault::{Fault, PlannedFault, Trigger};
 use holdover::net::{TcpListener, TcpStream};
 use holdover::random::Seed;
 use holdover::world::{self, HostOptions, LinkProfile, RunEnd, World, WorldConfig};
+use holdover_tests::Diary;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 pub(crate) const REGISTERED: HostOptions = HostOptions { plain_timers: false };
@@ -16,30 +15,6 @@ pub(crate) const REGISTERED: HostOptions = HostOptions { plain_timers: false };
 pub(crate) struct Scene {
     pub(crate) world: World,
     pub(crate) diary: Diary,
-}
-
-pub(crate) type Entry = (u64, String);
-
-/// What hosts did, by the simulated millisecond in which they did it.
-#[derive(Clone, Default)]
-pub(crate) struct Diary(Rc<RefCell<Vec<Entry>>>);
-
-impl Diary {
-    pub(crate) fn note(&self, what: impl Into<String>) {
-        // By the world's own time: the clocks of hosts may lie here.
-        let since_start = world::since_start().expect("only hosts keep a diary");
-        let at_ms = u64::try_from(since_start.as_millis()).expect("no run takes so long");
-        self.0.borrow_mut().push((at_ms, what.into()));
-    }
-
-    pub(crate) fn entries(&self) -> Vec<Entry> {
-        self.0.borrow().clone()
-    }
-
-    /// When this was noted.
-    pub(crate) fn times(&self, what: &str) -> Vec<u64> {
-        self.0.borrow().iter().filter(|entry| entry.1 == what).map(|entry| entry.0).collect()
-    }
 }
 
 impl Scene {
