@@ -76,7 +76,7 @@ impl Default for Options<'_> {
             scope: Scope::Portfolio,
             pairs: false,
             threads: parallel::cores(),
-            memory_mib_max: 512,
+            memory_mib_max: 1024,
             stop: None,
             progress: &|_| (),
         }

@@ -71,7 +71,7 @@ impl Default for Options<'_> {
             repairs_max: 3,
             changes_max: 8,
             threads: parallel::cores(),
-            memory_mib_max: 512,
+            memory_mib_max: 1024,
             stop: None,
             progress: &|_| (),
         }

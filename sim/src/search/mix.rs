@@ -48,9 +48,9 @@ const SHARE_MAX: u32 = 100;
 const MILLION: u64 = 1_000_000;
 
 impl Default for Mix {
-    /// Of six runs two are cells of the matrix, three are seeds, one is a mutant.
+    /// Of six runs three are cells of the matrix, two are seeds, one is a mutant.
     fn default() -> Self {
-        Self { matrix: 2, swarm: 3, mutation: 1 }
+        Self { matrix: 3, swarm: 2, mutation: 1 }
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct SearchFlags {
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// How much memory each of these searches may take.
-    #[arg(long, value_name = "N", default_value_t = 512)]
+    #[arg(long, value_name = "N", default_value_t = 1024)]
     memory_mib: usize,
     #[command(flatten)]
     bounds: BoundFlags,

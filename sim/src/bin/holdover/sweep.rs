@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     seeds: String,
     /// Where the plans come from: the shares of the matrix (every moment with every fault, in an
     /// order of its own), of seeds, and of mutants of what reached something new. By default
-    /// matrix=2,swarm=3,mutation=1, with A..B swarm=1.
+    /// matrix=3,swarm=2,mutation=1, with A..B swarm=1.
     #[arg(long, value_name = "MIX")]
     mix: Option<String>,
     /// How many runs happen at once; as many as there are cores, if not given.
