@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use holdover::plan::{Plan, PlannedTask};
 use holdover::random::Seed;
 use holdover::sweep::Sweep;
-use holdover::world::Order;
+use holdover::world::{LinkProfile, Order};
 use holdover_model::design::identity::OnMismatch;
 use holdover_model::design::{Design, NAMED};
 use holdover_model::event::EventKind;
@@ -53,6 +53,21 @@ fn every_named_design_does_its_work_where_nothing_goes_wrong() {
                 .filter(|record| record.event.kind() == EventKind::EffectCommitted);
             assert_eq!(effects.count(), 1, "{name}: {plan}");
         }
+    }
+}
+
+/// Under a constant latency nothing breaks a tie: a worker that is sent back to the start each time
+/// that it asks again for its lease would ask for ever.
+#[test]
+fn an_answer_that_takes_longer_than_a_worker_waits_is_one_all_the_same() {
+    let design = named("push-before-ready");
+    let whole = Sweep::new(design.clone()).plan(Seed(0));
+    let task = PlannedTask { misuse: None, ..whole.tasks[0].clone() };
+    for latency_us in [10_000, 40_000, 70_000] {
+        let link = LinkProfile { latency_us_min: latency_us, latency_us_max: latency_us };
+        let (tasks, faults) = (vec![task.clone()], Vec::new());
+        let run = holdover::stack::run(&Plan { tasks, faults, link, ..whole.clone() }).unwrap();
+        assert_eq!(run.finding, None, "{latency_us} us");
     }
 }
 

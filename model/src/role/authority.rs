@@ -238,6 +238,9 @@ impl Authority {
         let earlier = match self.tenure(&resource).phase {
             Phase::Free => Some(LeaseEnd::TakenOver),
             Phase::Ending(..) | Phase::Voiding => None,
+            // It will hear as soon as the fence is installed. With a new epoch for each time that it
+            // asks, that would never be, where this takes longer than a worker waits.
+            Phase::Installing(lease) if lease.worker == worker => return,
             Phase::Installing(lease) | Phase::Held(lease) => {
                 let is_over = settings.authority().time() == Time::CallerSupplied
                     && at >= lease.expires_at

@@ -69,6 +69,21 @@ fn an_authority_that_stops_before_the_fence_confirms_takes_the_handover_up_again
 }
 
 #[test]
+fn who_asks_again_before_the_fence_confirms_gets_one_lease() {
+    let mut cluster = Cluster::new("push-before-ready", Vec::new());
+    let acquire = Message::Acquire { resource: rule(), at: cluster.now, insists: false };
+    cluster.deliver(worker("A"), &Actor::Authority, acquire.clone());
+    let unconfirmed = cluster.flow_except(is("admitted"));
+    cluster.deliver(worker("A"), &Actor::Authority, acquire.clone());
+    cluster.release(unconfirmed);
+    cluster.flow();
+    assert_eq!(cluster.epochs(), [Epoch(1)]);
+    // Once it is told, to ask again means that it has not heard.
+    cluster.deliver(worker("A"), &Actor::Authority, acquire);
+    assert_eq!(cluster.epochs(), [1, 2].map(Epoch));
+}
+
+#[test]
 fn a_lease_is_over_only_after_the_destination_has_sealed_it() {
     let (mut cluster, _) = paused_before_the_mutation("push-before-ready");
     cluster.expire_leases();
