@@ -5,8 +5,8 @@
 //! idle. Time between two events costs nothing.
 //!
 //! * [`World`] adds hosts, plans faults and runs.
-//! * [`emit`], [`show`], [`host_name`], [`random`], [`since_start`] are for the code on the
-//!   hosts.
+//! * [`emit`], [`emit_together`], [`show`], [`host_name`], [`random`], [`since_start`] are for the
+//!   code on the hosts.
 //!
 //! # Whose code can run here
 //!
