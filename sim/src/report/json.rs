@@ -27,12 +27,14 @@ pub struct SweepReport {
     pub matrix_cells: u64,
     /// How many runs there were.
     pub runs: u64,
+    /// How many of them were seeds, which are drawn independently.
+    pub seeds_drawn: u64,
     /// How many events there were in all runs together.
     pub events: u64,
     /// How fast it was.
     pub runs_per_second: f64,
-    /// The failure rate that zero failures exclude with 95 % confidence; `None` if there
-    /// were failures.
+    /// The failure rate of seeds that zero failures exclude with 95 % confidence; `None` if there
+    /// were failures, or no seeds.
     pub failure_rate_below: Option<f64>,
     /// The saved plans of a design of this name, which were run first.
     pub corpus: Vec<ReplayedReport>,
@@ -203,9 +205,10 @@ pub fn sweep(
         mix: outcome.sweep.mix.to_string(),
         matrix_cells: outcome.matrix_cells,
         runs: outcome.runs,
+        seeds_drawn: outcome.seeds_drawn,
         events: outcome.events,
         runs_per_second: outcome.runs_per_second(),
-        failure_rate_below: outcome.failure_rate_below().map(|rate| rate.min(1.0)),
+        failure_rate_below: outcome.failure_rate_below(),
         corpus: corpus(replayed),
         failures,
         divergences: outcome.divergences.iter().map(DivergenceReport::new).collect(),

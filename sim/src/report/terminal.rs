@@ -158,14 +158,22 @@ fn verdict(outcome: &Outcome) -> String {
         "{runs} runs, {events} events in {:.1} s, {rate:.0} runs per second",
         wall.as_secs_f64()
     );
-    if let Some(rate_below) = outcome.failure_rate_below() {
+    if outcome.found_nothing() {
         let invariants: Vec<_> = InvariantId::ALL.iter().map(|id| id.as_str()).collect();
         let verdict = if outcome.holds() { "HOLDS" } else { "FAILS, for lack of situations," };
+        let drawn = match outcome.failure_rate_below() {
+            Some(rate_below) => format!(
+                "no failure. {} of the runs were seeds: their failure rate under this profile is \
+                 below {:.3} % (3/N, 95 % confidence)",
+                outcome.seeds_drawn,
+                100.0 * rate_below,
+            ),
+            None => "no failure. None of the runs was a seed, so nothing is said of a rate".into(),
+        };
         return format!(
-            "{verdict} {}: {}\n{effort}; no failure in {runs} runs: the failure rate under this profile is below {:.3} % (3/N, 95 % confidence)",
+            "{verdict} {}: {}\n{effort}; {drawn}",
             sweep.design.name,
             invariants.join(", "),
-            100.0 * rate_below,
         );
     }
     let mut text = String::new();

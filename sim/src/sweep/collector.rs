@@ -60,6 +60,7 @@ pub(super) struct Collector {
     out_of_turn: BTreeMap<u64, Summary>,
     digests: Sha256,
     runs: u64,
+    seeds_drawn: u64,
     events: u64,
     failures: Vec<Failure>,
     divergences: Vec<Divergence>,
@@ -75,6 +76,7 @@ impl Collector {
             out_of_turn: BTreeMap::new(),
             digests: Sha256::new(),
             runs: 0,
+            seeds_drawn: 0,
             events: 0,
             failures: Vec::new(),
             divergences: Vec::new(),
@@ -112,6 +114,7 @@ impl Collector {
             summary;
         self.digests.update(digest);
         self.runs += 1;
+        self.seeds_drawn += u64::from(matches!(origin, Origin::Seed(_)));
         self.events += events;
         self.tally.count(origin, &reached);
         self.divergences.extend(divergence);
@@ -135,8 +138,18 @@ impl Collector {
         for (run, summary) in std::mem::take(&mut self.out_of_turn) {
             self.count(run, summary);
         }
-        let Self { digests, runs, events, failures, divergences, tally, .. } = self;
-        let (sweep, digest) = (sweep.clone(), digests.finalize().into());
-        Outcome { sweep, runs, events, wall, matrix_cells, failures, divergences, tally, digest }
+        let Self { digests, runs, seeds_drawn, events, failures, divergences, tally, .. } = self;
+        Outcome {
+            sweep: sweep.clone(),
+            runs,
+            seeds_drawn,
+            events,
+            wall,
+            matrix_cells,
+            failures,
+            divergences,
+            tally,
+            digest: digests.finalize().into(),
+        }
     }
 }

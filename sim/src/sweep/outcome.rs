@@ -29,6 +29,9 @@ pub struct Outcome {
     pub sweep: Sweep,
     /// How many runs it took. They are fewer than was asked for only if one hung.
     pub runs: u64,
+    /// How many of them were seeds: draws from the profile, each independent of the others. Cells of
+    /// the matrix and mutants are chosen.
+    pub seeds_drawn: u64,
     /// How many events there were in all runs together.
     pub events: u64,
     /// How long it took in real time.
@@ -51,7 +54,8 @@ impl Outcome {
         self.found_nothing() && self.missing().is_empty()
     }
 
-    fn found_nothing(&self) -> bool {
+    /// Whether no run failed and none diverged.
+    pub fn found_nothing(&self) -> bool {
         self.failures.is_empty() && self.divergences.is_empty()
     }
 
@@ -73,18 +77,14 @@ impl Outcome {
 
     /// How fast the sweep was.
     pub fn runs_per_second(&self) -> f64 {
-        self.runs_as_float() / self.wall.as_secs_f64().max(1e-9)
+        as_float(self.runs) / self.wall.as_secs_f64().max(1e-9)
     }
 
-    /// The failure rate that no failure in so many runs excludes with 95 % confidence (3/N);
-    /// `None` if something was found.
+    /// The failure rate of seeds that no failure in so many of them excludes with 95 % confidence
+    /// (3/N); `None` if something was found, or no run was a seed.
     pub fn failure_rate_below(&self) -> Option<f64> {
-        self.found_nothing().then(|| 3.0 / self.runs_as_float())
-    }
-
-    #[allow(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
-    fn runs_as_float(&self) -> f64 {
-        self.runs as f64
+        let is_known = self.found_nothing() && self.seeds_drawn > 0;
+        is_known.then(|| (3.0 / as_float(self.seeds_drawn)).min(1.0))
     }
 
     /// The first failure of each class of findings.
@@ -105,4 +105,9 @@ impl Outcome {
     pub fn show(&self, failure: &Failure) -> Shown {
         Shown::of_failure(&self.sweep, failure)
     }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts stay far below 2^53")]
+fn as_float(count: u64) -> f64 {
+    count as f64
 }
