@@ -154,7 +154,7 @@ fn together<'a>(
     within: impl Iterator<Item = &'a Bounds>,
     judge: &Judge<'_>,
 ) -> Option<Pair> {
-    let both = changes.into_iter().fold(design.clone(), |design, change| design.with(change));
+    let both = design.with_all(changes);
     for bounds in within {
         if let Judged::Breaks(found) = judge.within(&both, bounds) {
             let Counterexample { violation, steps, .. } = *found;

@@ -239,10 +239,8 @@ pub fn ablate(design: &Design, options: &Options<'_>) -> Ablation {
         searches_spared: 0,
         seconds: 0.0,
     };
-    let changes: Vec<_> = SettingId::all()
-        .filter(|setting| !setting.is_claim())
-        .flat_map(|setting| design.alternatives(setting))
-        .collect();
+    let changes: Vec<_> =
+        SettingId::safeguards().flat_map(|setting| design.alternatives(setting)).collect();
     match as_it_stands(design, &bounds, &changes, &judge, options) {
         None => {
             let stage = Stage::new("one at a time", changes.len(), options);

@@ -231,8 +231,7 @@ mod tests {
     fn a_search_that_is_spared_would_have_found_nothing() {
         for name in ["push-before-ready", "co-located-gate", "expired-token-refused"] {
             let design = Design::named(name).unwrap();
-            let changes: Vec<Change> = crate::design::setting::SettingId::all()
-                .filter(|setting| !setting.is_claim())
+            let changes: Vec<Change> = crate::design::setting::SettingId::safeguards()
                 .flat_map(|setting| design.alternatives(setting))
                 .collect();
             let neighbours: Vec<_> = changes.iter().map(|change| design.with(*change)).collect();

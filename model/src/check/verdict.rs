@@ -106,7 +106,7 @@ impl Verdict {
     /// be the same search, so it says nothing about them.
     pub fn never_asked(&self) -> SettingSet {
         let asked = self.bounds.iter().fold(SettingSet::default(), |all, it| all.or(it.asked));
-        SettingId::all().filter(|id| !id.is_claim() && !asked.contains(*id)).collect()
+        SettingId::safeguards().filter(|id| !asked.contains(*id)).collect()
     }
 
     /// How long it took.

@@ -78,6 +78,16 @@ impl Design {
         changed
     }
 
+    /// The same design with several changes, one after the other.
+    ///
+    /// # Panics
+    ///
+    /// When a setting cannot have the value that it is changed to.
+    #[must_use]
+    pub fn with_all(&self, changes: impl IntoIterator<Item = Change>) -> Self {
+        changes.into_iter().fold(self.clone(), |design, change| design.with(change))
+    }
+
     /// Every other value of a setting, or claim, in the order of the vocabulary. Of the sets of
     /// fields that an identity may cover, that is the whole, and those that have one field more or
     /// one less.

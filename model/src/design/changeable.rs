@@ -117,7 +117,7 @@ impl Part {
                 )))
             }
             _ => {
-                let settings = SettingId::all().filter(|id| !id.is_claim());
+                let settings = SettingId::safeguards();
                 let settings: Vec<_> = settings.map(|id| id.to_string()).collect();
                 let known = SECTIONS.iter().map(|section| section.name);
                 let known = known.chain(settings.iter().map(String::as_str));

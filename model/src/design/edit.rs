@@ -168,7 +168,7 @@ mod tests {
             }
             // All at once; of those of one setting the last one counts.
             let edited = edit(text, &changes).unwrap();
-            let wanted = changes.iter().fold(design, |design, change| design.with(*change));
+            let wanted = design.with_all(changes.iter().copied());
             assert_eq!(Design::from_toml(name, &edited).unwrap(), wanted);
         }
     }

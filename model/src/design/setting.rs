@@ -56,6 +56,11 @@ impl SettingId {
         (0..count).map(|number| Self(u8::try_from(number).expect("there are fewer than 64")))
     }
 
+    /// Every setting that is no claim, in the order of a design file.
+    pub fn safeguards() -> impl Iterator<Item = Self> {
+        Self::all().filter(|setting| !setting.is_claim())
+    }
+
     /// The setting of that name: `section.setting`, or the setting alone where only one section
     /// has it.
     ///

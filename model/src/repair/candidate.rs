@@ -26,8 +26,7 @@ impl Domain {
             .filter(|named| named.expect.is_empty() && named.guarantee.automatic_takeover)
             .chain([Design::default()])
             .collect();
-        let settings =
-            SettingId::all().filter(|setting| !setting.is_claim() && !design.is_fixed(*setting));
+        let settings = SettingId::safeguards().filter(|setting| !design.is_fixed(*setting));
         let values = settings.map(|setting| {
             let is_good =
                 |change: &Change| good.iter().any(|good| good.value(setting) == change.to);
@@ -41,7 +40,7 @@ impl Domain {
     /// Every setting, with every value that there is.
     #[cfg(test)]
     pub(super) fn of_every_value(design: &Design) -> Self {
-        let values = SettingId::all().filter(|setting| !setting.is_claim()).map(|setting| {
+        let values = SettingId::safeguards().map(|setting| {
             let others = design.alternatives(setting).into_iter().map(|change| change.to);
             (setting, std::iter::once(design.value(setting)).chain(others).collect())
         });
@@ -106,7 +105,7 @@ impl Candidate {
 
     /// The design with these changes.
     pub(super) fn design(&self, domain: &Domain) -> Design {
-        self.changes.iter().fold(domain.design.clone(), |design, change| design.with(*change))
+        domain.design.with_all(self.changes.iter().copied())
     }
 
     /// Whether it makes all changes of another one.

@@ -50,8 +50,7 @@ pub(super) fn impossible(
     let by_hand =
         claimed.with(Change { setting: AUTOMATIC_TAKEOVER, to: SettingValue::Truth(false) });
     let safe_answer = most_that_can_be_kept(hunter, domain, &by_hand).map(|kept| {
-        let given_up = claimed.differences(&kept.claiming).into_iter();
-        let given_up = given_up.filter(|change| change.setting.is_claim());
+        let given_up = claims_given_up(claimed, &kept).into_iter().map(|claim| claim.change);
         let changes = given_up.chain(kept.repair.changes).collect();
         Repair { changes, ..kept.repair }
     });
@@ -88,8 +87,7 @@ fn most_that_can_be_kept(
         setting: *setting,
         to: values[values.len() - 1],
     };
-    let mut claiming =
-        CLAIMS.iter().map(weakest).fold(claimed.clone(), |design, change| design.with(change));
+    let mut claiming = claimed.with_all(CLAIMS.iter().map(weakest));
     let mut look_for =
         |design: &Design| hunter.hunt("what can be kept", &domain.claiming(design), 1);
     let mut repair = look_for(&claiming).repairs.pop()?;
