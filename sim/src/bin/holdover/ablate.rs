@@ -35,14 +35,10 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
     let design = arguments.design.demanded()?;
-    let Search { scope, threads, memory_mib_max } = arguments.search.search()?;
+    let search = arguments.search.search()?;
     let stop = interrupt::flag()?;
-    eprintln!(
-        "holdover {} ablate design={} bounds={} threads={threads} memory_mib={memory_mib_max}",
-        env!("CARGO_PKG_VERSION"),
-        design.name,
-        scope.bounds(&design).len(),
-    );
+    search.announce("ablate", &design);
+    let Search { scope, threads, memory_mib_max } = search;
     let watch = Watch::counting();
     let ablation = ablate(
         &design,

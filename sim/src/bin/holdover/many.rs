@@ -1,6 +1,7 @@
 //! How much is searched where many designs are judged, and with what.
 
 use holdover_model::check::Scope;
+use holdover_model::design::Design;
 
 use crate::Problem;
 use crate::bounds::BoundFlags;
@@ -26,6 +27,19 @@ pub(crate) struct Search {
     pub(crate) scope: Scope,
     pub(crate) threads: usize,
     pub(crate) memory_mib_max: usize,
+}
+
+impl Search {
+    /// Says at the start what is searched, and with what.
+    pub(crate) fn announce(&self, command: &str, design: &Design) {
+        let Self { scope, threads, memory_mib_max } = self;
+        eprintln!(
+            "holdover {} {command} design={} bounds={} threads={threads} memory_mib={memory_mib_max}",
+            env!("CARGO_PKG_VERSION"),
+            design.name,
+            scope.bounds(design).len(),
+        );
+    }
 }
 
 impl SearchFlags {

@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
         design.fixing(name).map_err(|error| format!("--fixed: {error}"))
     })?;
     let design = arguments.design.demanding(design)?;
-    let Search { scope, threads, memory_mib_max } = arguments.search.search()?;
+    let search = arguments.search.search()?;
     for (flag, number) in [("--repairs", arguments.repairs), ("--changes", arguments.changes)] {
         if number == 0 {
             return Err(format!("{flag} 0: at least one").into());
@@ -67,12 +67,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Verdict, Problem> {
         check_writable(file, arguments.force)?;
     }
     let stop = interrupt::flag()?;
-    eprintln!(
-        "holdover {} repair design={} bounds={} threads={threads} memory_mib={memory_mib_max}",
-        env!("CARGO_PKG_VERSION"),
-        design.name,
-        scope.bounds(&design).len(),
-    );
+    search.announce("repair", &design);
+    let Search { scope, threads, memory_mib_max } = search;
     let watch = Watch::counting();
     let found = repair(
         &design,
